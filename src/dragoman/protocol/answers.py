@@ -1,0 +1,111 @@
+"""Matching answers to requests: what arrived, which request it can settle, and what that means.
+
+Ids match by value and type. A lone mismatch of type is believed and reported; an answer on another request's stream, to a
+foreign id, or twice is never believed.
+
+Source: MCP basic/index#responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.protocol.events import SAMPLE, ErrorReceived, Event, PeerViolation, ResponseUnreadable, ResultReceived, short
+from dragoman.protocol.handshake import ClientHandshake
+from dragoman.protocol.pending import PendingTable
+from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error
+
+
+class Answers:
+    """Settles open requests.
+
+    Args:
+        pending: The open requests.
+        handshake: Gets the answers to handshake requests.
+        emit: Takes events.
+    """
+
+    __slots__ = ("_emit", "_handshake", "_pending")
+
+    def __init__(self, pending: PendingTable, handshake: ClientHandshake | None, emit: Callable[[Event], None]) -> None:
+        self._pending = pending
+        self._handshake = handshake
+        self._emit = emit
+
+    def take(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray) -> None:
+        """One message without a method."""
+        result, error = envelope.result, envelope.error
+        if error is not UNSET and bytes(error) == b"null":
+            error = UNSET  # some servers always write both members
+        stated = envelope.id
+        request_id: RequestId | None
+        if stated is UNSET or stated is None:
+            if via is None or error is UNSET:
+                text = bytes(error)[:SAMPLE].decode("utf-8", "replace") if error is not UNSET else ""
+                self._violation("no-id", f"an error without an id: {text}" if text else "neither a method nor an id", message)
+                return
+            request_id = via  # HTTP refusals often lack the id; the stream says which request is meant
+        else:
+            request_id = stated
+        request_id = self._match(request_id, via, message)
+        entry = None if request_id is None else self._pending.settle(request_id)
+        if request_id is None or entry is None:
+            return
+        if error is not UNSET:
+            if result is not UNSET and bytes(result) != b"null":
+                self._violation("both", "an answer with result and error; the error counts", message)
+            try:
+                body = decode_error(error)
+            except (msgspec.DecodeError, RecursionError):
+                body = ErrorBody(INVALID_REQUEST, bytes(error)[:SAMPLE].decode("utf-8", "replace"))
+                self._violation("bad-error", "an error object without code and message", message)
+            if entry.handshake and self._handshake is not None:
+                self._handshake.on_error(request_id, body)
+            else:
+                self._emit(ErrorReceived(request_id, body))
+        elif result is UNSET:
+            self._violation("empty", "an answer with neither result nor error", message)
+            self._unreadable(request_id, entry.handshake, "the answer has neither result nor error", None)
+        elif entry.handshake and self._handshake is not None:
+            self._handshake.on_result(request_id, result)
+        else:
+            self._emit(ResultReceived(request_id, result))
+
+    def take_unreadable(self, request_id: RequestId, via: RequestId | None, reason: str, size: int | None = None) -> None:
+        """Bytes that were meant to answer ``request_id`` and cannot be read."""
+        if request_id not in self._pending:
+            other = self._pending.alias(request_id)
+            if other is None:
+                return
+            request_id = other
+        if via is not None and via != request_id and via in self._pending:
+            return
+        entry = self._pending.settle(request_id)
+        if entry is not None:
+            self._unreadable(request_id, entry.handshake, reason, size)
+
+    def _match(self, request_id: RequestId, via: RequestId | None, message: bytes | bytearray) -> RequestId | None:
+        if request_id in self._pending:
+            if via is None or via == request_id or via not in self._pending:
+                return request_id
+            self._violation("wrong-stream", f"an answer to {short(request_id)} on the stream of {short(via)}; ignored", message)
+            return None
+        other = self._pending.alias(request_id)
+        if other is not None and (via is None or via == other):
+            self._violation("id-type", f"an answer to {short(request_id)} where {short(other)} was meant", message)
+            return other
+        if not self._pending.minted(request_id):
+            self._violation("foreign-id", f"an answer to {short(request_id)}, which was never asked", message)
+        return None  # otherwise late or twice: we stopped waiting, and said so
+
+    def _unreadable(self, request_id: RequestId, handshake: bool, reason: str, size: int | None) -> None:
+        if handshake and self._handshake is not None:
+            self._handshake.on_error(request_id, ErrorBody(INVALID_REQUEST, reason))
+        else:
+            self._emit(ResponseUnreadable(request_id, reason, size))
+
+    def _violation(self, kind: str, detail: str, message: bytes | bytearray) -> None:
+        self._emit(PeerViolation(kind, detail, bytes(message[:SAMPLE])))

@@ -1,0 +1,350 @@
+"""Finding the era and agreeing on a revision: the first exchange of a client.
+
+The probe (``server/discover``) goes out alone. After one second without an answer ``initialize`` is sent too, and the
+first *positive* answer decides: slow modern servers answer late, and servers on some SDKs answer the probe and then
+refuse ``initialize``. A server known to be modern gets ten seconds, one known to be legacy no probe at all, unless it
+refuses ``initialize``. The table below says what each answer means; nothing here waits or knows the time.
+
+    probe answered, modern revision in common  -> modern
+    probe answered, only a legacy one          -> initialize with that one
+    probe answered without supportedVersions   -> initialize (lenient old servers answer anything)
+    probe refused with -32022                  -> again with a revision the server names, or initialize, or fail
+    probe refused with -32020 or -32021        -> fail: the server is modern and will not talk to us
+    probe refused otherwise                    -> initialize
+    any of these, initialize sent already      -> wait for it; if it was refused too, fail
+    initialize answered, revision we speak     -> legacy
+    initialize answered, any other revision    -> fail
+    initialize refused, probe still open       -> wait for the probe
+    initialize refused, probe already refused  -> fail
+    initialize refused, probe never sent       -> probe
+    either lost, the other still open          -> wait for the other
+
+Source: MCP 2026-07-28 basic/transports/stdio#backward-compatibility and streamable-http#backward-compatibility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
+from dragoman.protocol.events import Peer
+from dragoman.wire.envelope import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, ErrorBody, RequestId, decode_any
+from dragoman.wire.listing import Implementation
+from dragoman.wire.methods import META_SERVER_INFO
+from dragoman.wire.revisions import ALL, LEGACY, MODERN, Era, newest_mutual
+
+PROBE_WAIT_S: Final = 1.0
+KNOWN_WAIT_S: Final = 10.0
+_MAX_VERSION_RETRIES: Final = 2
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who we are and what we can do, as told to the peer.
+
+    Attributes:
+        capabilities: What we declare. Values are objects; ``{}`` means plain support.
+        instructions: For the server role only.
+    """
+
+    info: Implementation
+    capabilities: Mapping[str, Any] = {}
+    instructions: str | None = None
+
+
+class HandshakeIO(Protocol):
+    """What the handshake may ask of the connection it belongs to."""
+
+    def send_handshake(self, method: str, params: Mapping[str, Any], revision: str) -> RequestId: ...
+    def set_timer(self, after_s: float) -> None: ...
+    def forget(self, request_id: RequestId) -> None: ...
+    def agreed(self, peer: Peer) -> None: ...
+    def failed(self, error: DragomanError) -> None: ...
+
+
+class ClientHandshake:
+    """The client's half.
+
+    Args:
+        io: The connection.
+        identity: Who we are.
+        revisions: What we speak here, newest first.
+        known: The era that this server answered in last time, or ``None``.
+    """
+
+    def __init__(self, io: HandshakeIO, identity: Identity, *, revisions: tuple[str, ...] = ALL, known: Era | None = None) -> None:
+        self._io = io
+        self._identity = identity
+        self._modern = tuple(r for r in MODERN if r in revisions)
+        self._legacy = tuple(r for r in LEGACY if r in revisions)
+        self._known = known
+        self._probe: RequestId | None = None
+        self._init: RequestId | None = None
+        self._init_error: ErrorBody | None = None
+        self._tried_init = self._probed = False
+        self._offered = self._lost = ""
+        self._version_retries = 0
+        self._done = False
+
+    def start(self) -> None:
+        """Send the first message."""
+        if not self._modern or (self._known == "legacy" and self._legacy):
+            self._send_initialize(self._legacy[0])
+            return
+        self._send_probe(self._modern[0])
+        if self._legacy:
+            self._io.set_timer(KNOWN_WAIT_S if self._known == "modern" else PROBE_WAIT_S)
+
+    @property
+    def asked_both_ways(self) -> bool:
+        """``initialize`` was sent although the server turned out to be modern: it may have switched eras on it."""
+        return self._tried_init
+
+    def on_timer(self) -> None:
+        """The probe is taking long: ask the old way too, and let the first positive answer decide."""
+        if not self._done and self._probe is not None and not self._tried_init:
+            self._send_initialize(self._legacy[0])
+
+    def on_result(self, request_id: RequestId, result: Raw) -> None:
+        """An answer to one of our two requests."""
+        if self._done:
+            return
+        try:
+            body = decode_any(result)
+        except (msgspec.DecodeError, RecursionError):
+            body = None
+        members = body if isinstance(body, dict) else {}
+        if request_id == self._probe:
+            self._probe = None
+            self._discovered(members)
+        elif request_id == self._init:
+            self._init = None
+            self._initialized(members)
+
+    def on_error(self, request_id: RequestId, error: ErrorBody) -> None:
+        """A refusal of one of our two requests."""
+        if self._done:
+            return
+        if request_id == self._probe:
+            self._probe = None
+            self._probe_refused(error)
+        elif request_id == self._init:
+            self._init = None
+            self._init_error = error
+            self._initialize_refused(error)
+
+    def on_lost(self, request_id: RequestId, reason: str) -> None:
+        """One of our two requests will never be answered, e.g. its HTTP exchange failed."""
+        if self._done or request_id not in (self._probe, self._init):
+            return
+        if request_id == self._probe:
+            self._probe = None
+            if self._legacy and not self._tried_init:
+                self._send_initialize(self._legacy[0])
+                return
+        else:
+            self._init, self._lost = None, reason
+        if self._init_error is not None:
+            self._initialize_refused(self._init_error)
+        elif self._probe is None and self._init is None:
+            self._fail(ConnectFailed(reason))
+
+    # --- what each answer means ---------------------------------------------------------------------------------
+
+    def _discovered(self, members: dict[str, Any]) -> None:
+        offered = members.get("supportedVersions")
+        if not isinstance(offered, list):
+            self._fall_back(self._newest_legacy())
+            return
+        revision = newest_mutual(self._modern, offered)
+        if revision is not None:
+            self._agree(revision, "modern", members, _modern_info(members))
+            return
+        self._fall_back(newest_mutual(self._legacy, offered), theirs=offered)
+
+    def _probe_refused(self, error: ErrorBody) -> None:
+        if error.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
+            self._fail(ServerError(error.code, error.message, _data(error), hint="the server is modern and refuses our probe"))
+            return
+        if error.code == UNSUPPORTED_VERSION and (offered := _supported(error)):
+            revision = newest_mutual(self._modern, offered)
+            if revision is not None and self._version_retries < _MAX_VERSION_RETRIES:
+                self._version_retries += 1
+                self._send_probe(revision)
+                return
+            self._fall_back(newest_mutual(self._legacy, offered), theirs=offered)
+            return
+        self._fall_back(self._newest_legacy(), error=error)
+
+    def _initialized(self, members: dict[str, Any]) -> None:
+        revision = members.get("protocolVersion")
+        if isinstance(revision, str) and revision in self._legacy:
+            self._agree(revision, "legacy", members, _info(members.get("serverInfo")))
+            return
+        if not isinstance(revision, str):
+            self._fail(ConnectFailed("the answer to initialize has no protocolVersion; this is not an MCP server"))
+            return
+        self._fail(VersionMismatch(self._ours(), (revision,)))
+
+    def _initialize_refused(self, error: ErrorBody) -> None:
+        if self._probe is not None:
+            return  # a slow modern server refuses this and answers the probe, in either order
+        offered = _supported(error)
+        revision = newest_mutual(self._modern, offered)
+        if revision is None and not self._probed and self._modern and not offered:
+            revision = self._modern[0]  # it was legacy the last time and is no longer
+        if revision is not None and self._version_retries < _MAX_VERSION_RETRIES:
+            self._version_retries += 1
+            self._send_probe(revision)
+            return
+        legacy = newest_mutual(self._legacy, offered)
+        if legacy is not None and legacy != self._offered and self._version_retries < _MAX_VERSION_RETRIES:
+            self._version_retries += 1  # the specification wants a counter-offer here, but some servers refuse and list what they speak
+            self._send_initialize(legacy)
+            return
+        self._fail(self._refusal(error))
+
+    def _refusal(self, error: ErrorBody) -> DragomanError:
+        offered = _supported(error)
+        if offered and newest_mutual(self._ours(), offered) is None:
+            return VersionMismatch(self._ours(), offered)
+        return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error))
+
+    # --- steps --------------------------------------------------------------------------------------------------
+
+    def _fall_back(self, revision: str | None, *, theirs: list[Any] | None = None, error: ErrorBody | None = None) -> None:
+        if self._tried_init:
+            if self._init_error is not None:
+                if theirs is not None and newest_mutual(self._ours(), theirs) is None:
+                    self._fail(VersionMismatch(self._ours(), _strings(theirs)))
+                else:
+                    self._initialize_refused(self._init_error)
+            elif self._init is None:
+                self._fail(ConnectFailed(self._lost))
+            return  # otherwise its answer decides
+        if revision is not None:
+            self._send_initialize(revision)
+        elif theirs is None:
+            message = f"the server does not speak {', '.join(self._modern)}"
+            detail = f" (it answered {error.code}: {error.message})" if error else ""
+            self._fail(ConnectFailed(message + detail, hint="leave the revision open, or name one the server speaks"))
+        else:
+            self._fail(VersionMismatch(self._ours(), _strings(theirs)))
+
+    def _send_probe(self, revision: str) -> None:
+        self._probed = True
+        self._probe = self._io.send_handshake("server/discover", {}, revision)
+
+    def _send_initialize(self, revision: str) -> None:
+        self._tried_init = True
+        self._offered, self._init_error = revision, None
+        params = {"protocolVersion": revision, "capabilities": dict(self._identity.capabilities), "clientInfo": self._identity.info}
+        self._init = self._io.send_handshake("initialize", params, revision)
+
+    def _agree(self, revision: str, era: Era, members: dict[str, Any], info: Implementation) -> None:
+        self._done = True
+        for left in (self._probe, self._init):
+            if left is not None:
+                self._io.forget(left)
+        capabilities = members.get("capabilities")
+        instructions = members.get("instructions")
+        self._io.agreed(
+            Peer(
+                info,
+                revision,
+                era,
+                capabilities if isinstance(capabilities, dict) else {},
+                instructions if isinstance(instructions, str) else None,
+            )
+        )
+
+    def _fail(self, error: DragomanError) -> None:
+        self._done = True
+        self._io.failed(error)
+
+    def _ours(self) -> tuple[str, ...]:
+        return self._modern + self._legacy
+
+    def _newest_legacy(self) -> str | None:
+        return self._legacy[0] if self._legacy else None
+
+
+class ServerHandshake:
+    """The server's half: answers ``initialize`` and ``server/discover``.
+
+    Args:
+        identity: Who we are.
+        revisions: What we speak, newest first.
+    """
+
+    def __init__(self, identity: Identity, revisions: tuple[str, ...] = ALL) -> None:
+        self._identity = identity
+        self.modern = tuple(r for r in revisions if r in MODERN)
+        self.legacy = tuple(r for r in revisions if r in LEGACY)
+
+    def initialize(self, params: dict[str, Any]) -> tuple[dict[str, Any] | ErrorBody, Peer | None]:
+        """The result of ``initialize`` and the client it came from; an error where we speak no legacy revision."""
+        wanted = params.get("protocolVersion")
+        if not self.legacy:
+            return ErrorBody(UNSUPPORTED_VERSION, "this server is stateless", {"supported": self.modern, "requested": wanted}), None
+        revision = wanted if isinstance(wanted, str) and wanted in self.legacy else self.legacy[0]
+        result: dict[str, Any] = {
+            "protocolVersion": revision,
+            "capabilities": dict(self._identity.capabilities),
+            "serverInfo": self._identity.info,
+        }
+        if self._identity.instructions is not None:
+            result["instructions"] = self._identity.instructions
+        capabilities = params.get("capabilities")
+        return result, Peer(_info(params.get("clientInfo")), revision, "legacy", capabilities if isinstance(capabilities, dict) else {})
+
+    def discover(self) -> dict[str, Any]:
+        """The result of ``server/discover``."""
+        result: dict[str, Any] = {
+            "resultType": "complete",
+            "supportedVersions": list(self.modern + self.legacy),
+            "capabilities": dict(self._identity.capabilities),
+            "ttlMs": 0,
+            "cacheScope": "private",
+            "_meta": {META_SERVER_INFO: self._identity.info},
+        }
+        if self._identity.instructions is not None:
+            result["instructions"] = self._identity.instructions
+        return result
+
+    def unsupported(self, requested: object) -> ErrorBody:
+        """The refusal of a modern request in a version we do not speak."""
+        return ErrorBody(
+            UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(self.modern + self.legacy), "requested": requested}
+        )
+
+
+def _modern_info(members: dict[str, Any]) -> Implementation:
+    meta = members.get("_meta")
+    stated = meta.get(META_SERVER_INFO) if isinstance(meta, dict) else None
+    return _info(stated if stated is not None else members.get("serverInfo"))  # some put it in the body
+
+
+def _info(value: object) -> Implementation:
+    members = value if isinstance(value, dict) else {}
+    name, version, title = members.get("name"), members.get("version"), members.get("title")
+    return Implementation(
+        name if isinstance(name, str) else "", version if isinstance(version, str) else "", title if isinstance(title, str) else None
+    )
+
+
+def _data(error: ErrorBody) -> Any:
+    return None if error.data is msgspec.UNSET else error.data
+
+
+def _supported(error: ErrorBody) -> list[str]:
+    data = _data(error)
+    offered = data.get("supported") if isinstance(data, dict) else None
+    return _strings(offered)
+
+
+def _strings(values: object) -> list[str]:
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []

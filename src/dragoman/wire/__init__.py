@@ -1,0 +1,1 @@
+"""What messages look like: msgspec structs, the method table, the revisions; no behaviour, no I/O."""

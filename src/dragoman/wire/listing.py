@@ -1,0 +1,149 @@
+"""What servers list: tools, resources, templates, prompts, and who they say they are.
+
+Each item is decoded alone, so that a broken one is set aside and reported while the rest works.
+
+Source: MCP server/tools, server/resources, server/prompts (all revisions).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.wire.envelope import decode_any, decode_members
+from dragoman.wire.flaw import Flaw
+from dragoman.wire.results import decode_each
+
+
+class Implementation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A name and version as a peer gave them: for display, never for decisions."""
+
+    name: str
+    version: str = ""
+    title: str | None = None
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A tool as its server describes it: every string in it is untrusted.
+
+    Attributes:
+        input_schema: JSON Schema of the arguments, as received.
+        output_schema: JSON Schema of ``structuredContent``, or ``None``.
+        annotations: Claims of the server (``readOnlyHint`` and the like).
+    """
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    input_schema: dict[str, Any] | bool = {}
+    output_schema: dict[str, Any] | bool | None = None
+    annotations: dict[str, Any] | None = None
+    icons: list[Any] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A resource that can be read by its ``uri``."""
+
+    uri: str
+    name: str = ""
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: dict[str, Any] | None = None
+
+
+class ResourceTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A family of resources: ``uri_template`` is RFC 6570."""
+
+    uri_template: str
+    name: str = ""
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+
+class PromptArgument(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An argument of a prompt; values are always strings."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    required: bool | None = None
+
+
+class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A prompt the server can fill in."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    arguments: list[PromptArgument] | None = None
+
+
+class Page(msgspec.Struct):
+    """One page of a listing: its items, what was set aside, and the cursor of the next page."""
+
+    items: list[Any]
+    problems: list[Flaw]
+    next_cursor: str | None
+    ttl_ms: int | None
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """Completion values for an argument."""
+
+    values: tuple[str, ...] = ()
+    total: int | None = None
+    has_more: bool = False
+
+
+_ITEM: Final = {
+    "tools": msgspec.json.Decoder(Tool).decode,
+    "resources": msgspec.json.Decoder(Resource).decode,
+    "resourceTemplates": msgspec.json.Decoder(ResourceTemplate).decode,
+    "prompts": msgspec.json.Decoder(Prompt).decode,
+}
+
+
+class _ToolPage(msgspec.Struct):
+    tools: list[Tool]
+    nextCursor: str | None = None
+    ttlMs: int | None = None
+
+
+_decode_tool_page: Final = msgspec.json.Decoder(_ToolPage).decode
+
+
+def decode_page(raw: Raw | bytes, member: str) -> Page:
+    """Decode one page of a listing.
+
+    Args:
+        raw: The result object.
+        member: ``tools``, ``resources``, ``resourceTemplates`` or ``prompts``.
+
+    Raises:
+        msgspec.DecodeError: It is no JSON object.
+    """
+    if member == "tools":  # the usual listing, and the long one: a single pass when all is well
+        try:
+            page = _decode_tool_page(raw)
+        except msgspec.ValidationError:
+            pass
+        else:
+            return Page(page.tools, [], page.nextCursor or None, page.ttlMs)
+    members = decode_members(raw)
+    items, problems = decode_each(members.get(member), _ITEM[member], f"/{member}")
+    if member not in members:
+        problems.append(Flaw(f"/{member}", "missing"))
+    cursor = decode_any(members["nextCursor"]) if "nextCursor" in members else None
+    ttl = decode_any(members["ttlMs"]) if "ttlMs" in members else None
+    return Page(
+        items,
+        problems,
+        cursor if isinstance(cursor, str) and cursor else None,
+        ttl if isinstance(ttl, int) and not isinstance(ttl, bool) else None,
+    )

@@ -1,0 +1,60 @@
+"""What holds for every test: a state folder of its own, no process left behind, and property tests without clocks or files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+CHILD_GRACE_S = 5.0
+
+# No deadline: no test asserts elapsed time. No database: the checkout may belong to another user. On CI the examples are the same each run.
+settings.register_profile("dragoman", deadline=None, database=None, print_blob=True, derandomize="CI" in os.environ)
+settings.load_profile("dragoman")
+
+
+@pytest.fixture(autouse=True)
+def dragoman_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state folder of this one test, and no configuration of the person who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("DRAGOMAN_HOME", str(home / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "xdg-state"))
+    monkeypatch.delenv("DRAGOMAN_CONFIG", raising=False)
+    return home / "state"
+
+
+def children() -> set[int]:
+    """Process ids of our direct children, the exited ones that nobody has waited for included."""
+    ids: set[int] = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            ids.update(int(word) for word in task.read_text().split())
+        except OSError:  # a thread that ended while we looked
+            continue
+    return ids
+
+
+def describe(pid: int) -> str:
+    """The command line of a process, or its name where it has exited."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return f"{pid}: {words or Path(f'/proc/{pid}/comm').read_text().strip() + ' (exited, not waited for)'}"
+    except OSError:
+        return f"{pid}: gone"
+
+
+@pytest.fixture(autouse=True)
+def no_process_left_behind() -> Iterator[None]:
+    """Fail the test that leaves a child process, running or unreaped. Servers of wider fixtures were there before and do not count."""
+    before = children()
+    yield
+    limit = time.monotonic() + CHILD_GRACE_S
+    while left := children() - before:
+        if time.monotonic() > limit:
+            pytest.fail("left behind: " + "; ".join(describe(pid) for pid in sorted(left)))
+        time.sleep(0.01)
