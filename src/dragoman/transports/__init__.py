@@ -1,0 +1,1 @@
+"""Moving bytes: one file per kind of channel, none of which looks into a message."""

@@ -1,0 +1,103 @@
+"""What a transport is: the seam for channels of any kind, ours and yours.
+
+A transport opens, performs actions, reports what arrives, and closes. After ``open`` has returned it does not raise: a
+broken pipe is a report too. It does not look into messages and does not retry requests.
+
+A custom transport is one small class::
+
+    class Mine:
+        traits = STDIO
+        async def open(self, report): ...     # start reading; call report(Received(...)) for each message
+        async def perform(self, action): ...  # Send: write one message; others as far as they make sense
+        async def close(self): ...            # idempotent, bounded; afterwards report(Closed(...)) has been called
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from dragoman.protocol.actions import Close, CloseStream, Send, Traits
+from dragoman.wire.envelope import RequestId
+
+
+class Received(msgspec.Struct, frozen=True, gc=False):
+    """One message arrived: a line, a body, an SSE event. ``via`` names the request whose stream brought it."""
+
+    message: bytes | bytearray
+    via: RequestId | None = None
+
+
+class Oversized(msgspec.Struct, frozen=True):
+    """A message over the frame limit was thrown away while it was read; ``head`` and ``tail`` are at most 4 KB each."""
+
+    head: bytes
+    tail: bytes
+    size: int
+    limit: int
+    via: RequestId | None = None
+
+
+class StreamEnded(msgspec.Struct, frozen=True):
+    """The stream of request ``via`` ended, with or without an answer before it.
+
+    ``sent`` is false only where the request provably never left this machine (refused connection, DNS, TLS).
+    ``status`` is HTTP's, where there was one.
+    """
+
+    via: RequestId
+    reason: str
+    sent: bool = True
+    status: int | None = None
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """Nothing more will arrive.
+
+    Attributes:
+        reason: One line for a person, e.g. ``exited with status 7``.
+        detail: More, e.g. the tail of the server's stderr.
+        exit_code: Of a child process, negative for a signal.
+    """
+
+    reason: str
+    detail: str = ""
+    exit_code: int | None = None
+
+
+Report = Received | Oversized | StreamEnded | Closed
+Sink = Callable[[Report], None]
+"""Where reports go. Called on the event loop, never concurrently, never after :class:`Closed`; it does not raise."""
+
+
+class Transport(Protocol):
+    """A channel to one peer. See the module's docstring for the contract."""
+
+    @property
+    def traits(self) -> Traits:
+        """What this channel can do."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What to call the peer in messages: the command or URL, without secrets."""
+        ...
+
+    async def open(self, report: Sink) -> None:
+        """Connect, and report what arrives from then on.
+
+        Raises:
+            SpawnFailed: The command is missing or cannot be run.
+            ConnectFailed: The endpoint cannot be reached.
+        """
+        ...
+
+    async def perform(self, action: Send | CloseStream | Close) -> None:
+        """Do one thing; returns when the bytes are handed to the operating system or queued behind others."""
+        ...
+
+    async def close(self) -> None:
+        """End the channel in bounded time. May be called twice, and from any task."""
+        ...

@@ -1,0 +1,103 @@
+"""Answers of every size over HTTP: what is over the limit is thrown away while it is read, and the transport goes on."""
+
+from __future__ import annotations
+
+import gzip
+
+import msgspec
+import pytest
+
+from tests.transports.loopback import Exchange, loopback, opened, request, result
+
+
+async def echo(exchange: Exchange) -> None:
+    exchange.reply_json(result(exchange.message["id"], got=exchange.message["params"]))
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_body_over_the_limit_is_thrown_away_while_it_is_read(encoding: str, chunked: bool) -> None:
+    """Our choice: the limit counts what comes out of the decompressor, so that 20 KB cannot become 20 MB."""
+    body = msgspec.json.encode(result(1, text="x" * 20_000_000))
+    packed = gzip.compress(body) if encoding == "gzip" else body
+
+    async def handler(exchange: Exchange) -> None:
+        if exchange.message["id"] != 1:
+            return await echo(exchange)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: {encoding}\r\n"
+        if encoding == "identity":
+            head = head.replace("Content-Encoding: identity\r\n", "")
+        if chunked:
+            exchange.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+            exchange.chunk(packed)
+            exchange.finish()
+        else:
+            exchange.send(f"{head}Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
+        return None
+
+    async with loopback(handler) as server, opened(server.url, frame_limit=100_000) as (transport, recorder):
+        await transport.perform(request(1))
+        await recorder.ended(1)
+        (over,) = recorder.oversized()
+        assert over.head == body[:4096]
+        assert len(over.tail) <= 4096
+        assert over.size > over.limit == 100_000
+        assert over.via == 1
+        assert recorder.messages(1) == []
+        await transport.perform(request(2))  # the transport goes on
+        await recorder.ended(2)
+        assert len(recorder.messages(2)) == 1
+
+
+async def test_compressed_answer_within_the_limit_is_read() -> None:
+    """Our choice: gzip and deflate are offered, so they are understood."""
+
+    async def handler(exchange: Exchange) -> None:
+        exchange.reply(
+            "200 OK", gzip.compress(msgspec.json.encode(result(1, text="y" * 50_000))), "application/json", Content_Encoding="gzip"
+        )
+
+    async with loopback(handler) as server, opened(server.url) as (transport, recorder):
+        await transport.perform(request(1))
+        await recorder.ended(1)
+        assert recorder.messages(1) == [result(1, text="y" * 50_000)]
+
+
+async def test_event_over_the_limit_is_reported_and_the_stream_goes_on() -> None:
+    """Our choice: one huge notification does not cost the answer."""
+
+    async def handler(exchange: Exchange) -> None:
+        exchange.start_events()
+        exchange.event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "z" * 5000}})
+        exchange.event(result(1))
+        exchange.finish()
+
+    async with loopback(handler) as server, opened(server.url, frame_limit=1000) as (transport, recorder):
+        await transport.perform(request(1))
+        await recorder.ended(1)
+        (over,) = recorder.oversized()
+        assert (over.limit, over.via) == (1000, 1)
+        assert recorder.messages(1) == [result(1)]
+
+
+@pytest.mark.parametrize("size", [100, 16 * 2**20])
+async def test_messages_of_any_size_pass_both_ways(size: int) -> None:
+    """Our choice: the default limit is 128 MB."""
+    async with loopback(echo) as server, opened(server.url) as (transport, recorder):
+        await transport.perform(request(1, text="a" * size))
+        await recorder.ended(1)
+        assert recorder.messages(1) == [result(1, got={"text": "a" * size})]
+
+
+async def test_sixteen_megabytes_in_one_event_pass() -> None:
+    """Our choice: as above, for streams."""
+
+    async def handler(exchange: Exchange) -> None:
+        exchange.start_events()
+        exchange.event(result(1, text="a" * (16 * 2**20)))
+        exchange.finish()
+
+    async with loopback(handler) as server, opened(server.url) as (transport, recorder):
+        await transport.perform(request(1))
+        await recorder.ended(1)
+        assert len(recorder.messages(1)[0]["result"]["text"]) == 16 * 2**20
