@@ -1,0 +1,200 @@
+"""Turns a parsed ``dragoman.toml`` into a checked Config; knows every key, and refuses the ones that nothing enforces yet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..wire.tier import DEFAULT_TIER, Tier, is_tier
+from . import checks
+from .model import ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
+from .table import Table
+
+# A key is moved from the second or third tuple to the first by whoever builds what it asks for.
+# REFUSED: protection, or a promise of who may do what. To load the file without it would be a lie.
+# INERT: only comfort or speed is lost, so the file is loaded with a warning.
+_TOP: Final = ("client", "servers", "policy")
+_TOP_REFUSED: Final = ("store", "principals")
+
+_POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "allow_yes")
+_POLICY_REFUSED: Final = ("servers", "ask_from")
+
+_LAUNCH: Final = ("command", "url", "cwd", "env", "inherit", "headers")
+_SERVER: Final = (*_LAUNCH, "timeout_s", "revision", "enabled", "default_tier", "limits", "tools")
+_SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
+
+_TOOL: Final = ("tier", "say")
+_TOOL_REFUSED: Final = ("guards", "undo", "labels", "rollout", "dry_run")
+_TOOL_INERT: Final = ("preview", "timeout_s", "idempotent", "stale_s")
+
+_LIMITS: Final = ("result_bytes", "frame_bytes", "tools")
+
+
+def build(values: dict[str, object], source: Source, *, project: bool) -> Config:
+    """Check all of a file.
+
+    Raises:
+        ConfigError: For the first thing that is wrong, with file, line and key.
+    """
+    top = Table(values, (), source)
+    refuse(top, _TOP_REFUSED)
+    top.only((*_TOP, *_TOP_REFUSED))
+    warnings: list[str] = []
+    servers = {}
+    table = top.table("servers", "tables named [servers.NAME]")
+    for name in table.values:
+        if (problem := checks.server_name(name)) is not None:
+            raise table.error(problem, name)
+        servers[name] = server(name, table.table(name, f"a table [servers.{name}]"), warnings)
+    return Config(
+        path=source.file,
+        project=project,
+        client=_client(top.table("client")),
+        servers=servers,
+        policy=_policy(top.table("policy")),
+        warnings=tuple(warnings),
+    )
+
+
+def refuse(table: Table, keys: tuple[str, ...]) -> None:
+    """Refuse a table that asks for something this version cannot do.
+
+    Raises:
+        ConfigError: Naming the key.
+    """
+    for key in keys:
+        if key in table:
+            raise table.error(
+                "not supported yet; loading the file without it would promise something that nothing enforces",
+                key,
+                hint=f'remove "{key}" to go on without it',
+            )
+
+
+def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
+    """Check one server's table; warnings are added to the list."""
+    refuse(table, _SERVER_REFUSED)
+    table.only((*_SERVER, *_SERVER_REFUSED))
+    command = table.texts("command", 'a list of words, as in command = ["python3", "server.py"]')
+    url = table.text("url")
+    if command is None and url is None:
+        near = 'command = ["python3", "server.py"] or url = "https://…"'
+        raise table.error(f"needs either a command or a url: {near}")
+    if command is not None and url is not None:
+        raise table.error("has both a command and a url; keep the one to use", "url")
+    if command is not None and (not command or not command[0].strip()):
+        raise table.error("names no program", "command")
+    if url is not None and "${" not in url and (problem := checks.url(url)) is not None:
+        raise table.error(problem, "url")
+    for key, other in (("headers", "url"), ("cwd", "command"), ("env", "command"), ("inherit", "command")):
+        if key in table and other not in table:
+            raise table.error(f"is only for servers with a {other}", key)
+    revision = table.text("revision")
+    if revision is not None and (problem := checks.revision(revision)) is not None:
+        raise table.error(problem, "revision")
+    return ServerConfig(
+        name=name,
+        command=command,
+        url=url,
+        cwd=table.text("cwd"),
+        env=_env(table.table("env")),
+        inherit=_inherit(table),
+        headers=_headers(table.table("headers")),
+        timeout_s=table.seconds("timeout_s"),
+        revision=revision,
+        enabled=table.flag("enabled", True),
+        default_tier=_tier(table, "default_tier") or DEFAULT_TIER,
+        limits=_limits(table.table("limits")),
+        tools=_tools(table.table("tools"), warnings),
+        source=table.source,
+        key=table.path,
+    )
+
+
+def _env(table: Table) -> dict[str, str]:
+    for name, value in table.values.items():
+        if (problem := checks.variable_name(name)) is not None:
+            raise table.error(problem, name)
+        if not isinstance(value, str):
+            raise table.expected("text in quotes", name, got=value)
+        if "\0" in value:
+            raise table.error("a NUL character cannot be used here", name)
+    return {name: value for name, value in table.values.items() if isinstance(value, str)}
+
+
+def _headers(table: Table) -> dict[str, str]:
+    for name, value in table.values.items():
+        if (problem := checks.header_name(name)) is not None:
+            raise table.error(problem, name)
+        if not isinstance(value, str):
+            raise table.expected("text in quotes", name, got=value)
+        if (problem := checks.header_value(value)) is not None:
+            raise table.error(problem, name)
+    return {name: value for name, value in table.values.items() if isinstance(value, str)}
+
+
+def _inherit(table: Table) -> tuple[str, ...]:
+    names = table.texts("inherit", 'a list of names, as in inherit = ["GITHUB_TOKEN", "AWS_*"]') or ()
+    for index, name in enumerate(names):
+        if name == "*":
+            raise table.error("would pass on every variable, secrets included; name the ones the server needs", "inherit", index)
+        problem = f"{name!r}: a * may only stand at the end" if "*" in name[:-1] else checks.variable_name(name)
+        if problem is not None:
+            raise table.error(problem, "inherit", index)
+    return names
+
+
+def _tier(table: Table, key: str) -> Tier | None:
+    value = table.values.get(key)
+    if value is None or is_tier(value):
+        return value
+    raise table.error(checks.tier(value) or "", key)
+
+
+def _limits(table: Table) -> Limits:
+    table.only(_LIMITS)
+    default = Limits()
+    limits = Limits(
+        result_bytes=table.integer("result_bytes", default.result_bytes, least=1),
+        frame_bytes=table.integer("frame_bytes", default.frame_bytes, least=1024),
+        tools=table.integer("tools", default.tools, least=1),
+    )
+    if limits.result_bytes > limits.frame_bytes:
+        key = "result_bytes" if "result_bytes" in table else "frame_bytes"
+        raise table.error(f"result_bytes ({limits.result_bytes}) cannot be above frame_bytes ({limits.frame_bytes})", key)
+    return limits
+
+
+def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
+    tools = {}
+    for name, value in table.values.items():
+        if (problem := checks.pattern(name)) is not None:
+            raise table.error(problem, name)
+        if isinstance(value, dict):
+            entry = table.table(name)
+            refuse(entry, _TOOL_REFUSED)
+            entry.only((*_TOOL, *_TOOL_REFUSED, *_TOOL_INERT))
+            for key in _TOOL_INERT:
+                if key in entry:
+                    warnings.append(str(entry.error("has no effect yet", key)))
+            tools[name] = ToolConfig(tier=_tier(entry, "tier"), say=entry.text("say"))
+        elif is_tier(value):
+            tools[name] = ToolConfig(tier=value)
+        else:
+            raise table.error(checks.tier(value) or "", name)
+    return tools
+
+
+def _client(table: Table) -> ClientConfig:
+    table.only(("name", "version"))
+    return ClientConfig(name=table.text("name"), version=table.text("version"))
+
+
+def _policy(table: Table) -> PolicyConfig:
+    refuse(table, _POLICY_REFUSED)
+    table.only((*_POLICY, *_POLICY_REFUSED))
+    default = PolicyConfig()
+    return PolicyConfig(
+        approval_timeout_s=table.seconds("approval_timeout_s") or default.approval_timeout_s,
+        retry_budget_per_turn=table.integer("retry_budget_per_turn", default.retry_budget_per_turn, least=0),
+        allow_yes=table.flag("allow_yes", default.allow_yes),
+    )

@@ -1,0 +1,27 @@
+"""A configuration as JSON for people and programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dragoman.config.describe import describe
+from dragoman.config.load import parse
+
+
+def test_a_configuration_is_shown_without_its_secrets_and_without_what_is_not_set() -> None:
+    """Our choice."""
+    text = "[servers.s]\ncommand = ['x']\nenv = { A_TOKEN = 'literal', B = '${env:B}' }\ntools.a = 'L0'\n"
+    shown = describe(parse(text, Path("c.toml")))
+    assert "literal" not in json.dumps(shown)
+    assert shown["servers"] == {
+        "s": {
+            "command": ["x"],
+            "env": {"A_TOKEN": "[redacted]", "B": "${env:B}"},
+            "enabled": True,
+            "default_tier": "L2",
+            "limits": {"result_bytes": 1000000, "frame_bytes": 134217728, "tools": 10000},
+            "tools": {"a": {"tier": "L0", "say": None}},
+        }
+    }
+    assert shown["path"] == "c.toml"
