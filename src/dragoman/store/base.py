@@ -1,0 +1,128 @@
+"""The interface of a store: async, usable from any loop or thread of the process that opened it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dragoman.store.records import (
+    AuditEntry,
+    AuditRecord,
+    CallStory,
+    Catalog,
+    Health,
+    KnownEra,
+    Pin,
+    StoreFailure,
+    TrustedCommand,
+)
+
+
+class AuditLog(Protocol):
+    """The writing half, all that the chain around a call needs."""
+
+    @property
+    def failure(self) -> StoreFailure | None:
+        """Why ordinary records are no longer written, or ``None``."""
+        ...
+
+    async def append(self, entry: AuditEntry) -> None:
+        """Hand over an ordinary record; waits only while the queue is full, never for the disk.
+
+        After a failure of the disk the record is counted in ``failure.lost`` and the call returns.
+
+        Raises:
+            DragomanError: The store is closed, or this is a forked child.
+        """
+        ...
+
+    async def append_durably(self, entry: AuditEntry) -> None:
+        """Return once the record, and all that were appended before it, would survive a power cut.
+
+        Raises:
+            DragomanError: It could not be written; nothing that depends on it may go ahead.
+        """
+        ...
+
+
+class Store(AuditLog, Protocol):
+    """Everything that is remembered.  Every method may raise ``DragomanError``; writes return after their commit."""
+
+    async def flush(self) -> None:
+        """Return once everything appended so far is committed, or counted as lost."""
+        ...
+
+    async def close(self, timeout_s: float = 5.0) -> None:
+        """Write what is queued and end; idempotent.  What did not make it in time is in ``failure``."""
+        ...
+
+    # the audit, read
+
+    async def tail(
+        self,
+        n: int = 20,
+        *,
+        server: str | None = None,
+        tool: str | None = None,
+        turn: str | None = None,
+        call: str | None = None,
+        status: str | None = None,
+    ) -> list[AuditRecord]:
+        """The last ``n`` records that match, oldest first."""
+        ...
+
+    async def show(self, call: str) -> CallStory:
+        """All records of one call and its verdict; no records and ``never left`` for an id nobody wrote down."""
+        ...
+
+    # health and catalogs
+
+    async def record_health(self, health: Health) -> None:
+        """Add a row; the last 50 per server are kept."""
+        ...
+
+    async def health(self) -> dict[str, Health]:
+        """The latest row of every server."""
+        ...
+
+    async def save_catalog(self, catalog: Catalog) -> None: ...
+
+    async def catalogs(self) -> dict[str, Catalog]: ...
+
+    # pins
+
+    async def pins(self, server: str | None = None) -> list[Pin]: ...
+
+    async def add_pins(self, pins: Sequence[Pin]) -> None:
+        """Add those that have no row of the same server, kind, name and state yet; the first of two processes wins."""
+        ...
+
+    async def replace_pin(self, pin: Pin) -> None: ...
+
+    async def accept_held(self, server: str, kind: str, name: str) -> Pin | None:
+        """Make the held definition the pinned one, and return it; ``None`` if nothing is held."""
+        ...
+
+    async def drop_pins(self, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None) -> None: ...
+
+    # approved commands of project files
+
+    async def trust_command(self, command: TrustedCommand) -> None: ...
+
+    async def trusted_command(self, path: str, server: str) -> TrustedCommand | None: ...
+
+    async def distrust_command(self, path: str, server: str) -> None: ...
+
+    # eras
+
+    async def remember_era(self, era: KnownEra) -> None: ...
+
+    async def recall_era(self, key: str) -> KnownEra | None:
+        """What was remembered within the last seven days."""
+        ...
+
+    async def forget_era(self, key: str) -> None: ...
+
+    async def forget_server(self, server: str) -> None:
+        """Drop health, catalog, pins and trust of a server that was removed; its audit stays."""
+        ...

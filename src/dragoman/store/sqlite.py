@@ -1,0 +1,211 @@
+"""The embedded store: SQLite in a thread of its own behind an async face.  Only the face is here.
+
+Several processes, and several stores in one process, may have the same file open; each is a writer with its own chain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from dragoman.clock import Clock, SystemClock
+from dragoman.store import queries, tables
+from dragoman.store.jobs import Job, Reply
+from dragoman.store.records import (
+    AuditEntry,
+    AuditRecord,
+    CallStory,
+    Catalog,
+    Health,
+    KnownEra,
+    Pin,
+    StoreFailure,
+    TrustedCommand,
+)
+from dragoman.store.schema import store_error
+from dragoman.store.worker import Worker
+
+MAX_QUEUED = 10_000
+LINGER_S = 0.01
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """A ``Store`` in one SQLite file.  Make it with ``open``, end it with ``close`` or ``async with``."""
+
+    def __init__(self, worker: Worker, patience_s: float) -> None:
+        self._worker, self._patience_s = worker, patience_s
+
+    @classmethod
+    async def open(
+        cls,
+        path: Path | str,
+        *,
+        clock: Clock | None = None,
+        max_queued: int = MAX_QUEUED,
+        linger_s: float = LINGER_S,
+        patience_s: float = 10.0,
+    ) -> SqliteStore:
+        """Open or make the file, and bring its schema up to date.
+
+        Args:
+            max_queued: Records that may wait for the disk; beyond it ``append`` waits.
+            linger_s: How long an ordinary record may wait for others, to be written in one transaction with them.
+            patience_s: How long opening, durable records and questions wait for a lock that another program holds.
+
+        Raises:
+            DragomanError: It cannot be used; the message says why.
+        """
+        worker = Worker(path, clock or SystemClock(), max_queued=max_queued, linger_s=linger_s, patience_s=patience_s)
+        opened = Reply()
+        worker.start(opened)
+        try:
+            await opened.future
+        except asyncio.CancelledError:
+            worker.stop(0)
+            raise
+        return cls(worker, patience_s)
+
+    async def __aenter__(self) -> SqliteStore:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        await self.close()
+
+    @property
+    def path(self) -> Path:
+        return self._worker.path
+
+    @property
+    def writer(self) -> str:
+        """The name of this store's chain."""
+        return self._worker.writer.writer
+
+    @property
+    def failure(self) -> StoreFailure | None:
+        return self._worker.failure
+
+    async def append(self, entry: AuditEntry) -> None:
+        worker = self._worker
+        while not worker.has_space():
+            worker.check_usable()
+            space = Reply()
+            worker.wait_for_space(space)
+            try:
+                await space.future
+            except asyncio.CancelledError:
+                worker.put(entry)  # over the bound: how a cancelled call ended must be written too
+                raise
+        worker.put(entry)
+
+    async def append_durably(self, entry: AuditEntry) -> None:
+        await self._ask(Job(Reply(), entry=entry))
+
+    async def flush(self) -> None:
+        await self._read(lambda con: None)
+
+    async def close(self, timeout_s: float = 5.0) -> None:
+        self._worker.check_usable()
+        ended = Reply()
+        self._worker.stop(timeout_s, ended)
+        try:
+            async with asyncio.timeout(timeout_s + 1):
+                await ended.future
+        except TimeoutError:
+            self._worker.report_stuck(timeout_s + 1)
+
+    async def _read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        return cast(T, await self._ask(Job(Reply(), run=run)))
+
+    async def _write(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        return cast(T, await self._ask(Job(Reply(), run=run, writes=True)))
+
+    async def _ask(self, job: Job) -> Any:
+        self._worker.submit(job)
+        try:
+            async with asyncio.timeout(self._patience_s):
+                return await job.reply.future
+        except TimeoutError:
+            raise store_error(
+                f"store {self.path} did not answer within {self._patience_s:g} s (another program may hold its lock)",
+                "end the program that keeps it locked, and try again",
+            ) from None
+        finally:
+            job.abandoned = True  # no effect on what is done
+
+    # --- the audit, read ------------------------------------------------------------------------------------------
+
+    async def tail(
+        self,
+        n: int = 20,
+        *,
+        server: str | None = None,
+        tool: str | None = None,
+        turn: str | None = None,
+        call: str | None = None,
+        status: str | None = None,
+    ) -> list[AuditRecord]:
+        return await self._read(lambda con: queries.tail(con, n, server=server, tool=tool, turn=turn, call=call, status=status))
+
+    async def show(self, call: str) -> CallStory:
+        return await self._read(lambda con: queries.show(con, call))
+
+    # --- health and catalogs --------------------------------------------------------------------------------------
+
+    async def record_health(self, health: Health) -> None:
+        await self._write(lambda con: tables.record_health(con, health))
+
+    async def health(self) -> dict[str, Health]:
+        return await self._read(tables.health)
+
+    async def save_catalog(self, catalog: Catalog) -> None:
+        await self._write(lambda con: tables.save_catalog(con, catalog))
+
+    async def catalogs(self) -> dict[str, Catalog]:
+        return await self._read(tables.catalogs)
+
+    # --- pins -----------------------------------------------------------------------------------------------------
+
+    async def pins(self, server: str | None = None) -> list[Pin]:
+        return await self._read(lambda con: tables.pins(con, server))
+
+    async def add_pins(self, pins: Sequence[Pin]) -> None:
+        await self._write(lambda con: tables.add_pins(con, pins))
+
+    async def replace_pin(self, pin: Pin) -> None:
+        await self._write(lambda con: tables.replace_pin(con, pin))
+
+    async def accept_held(self, server: str, kind: str, name: str) -> Pin | None:
+        return await self._write(lambda con: tables.accept_held(con, server, kind, name))
+
+    async def drop_pins(self, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None) -> None:
+        await self._write(lambda con: tables.drop_pins(con, server, kind, name, state))
+
+    # --- approved commands and eras -------------------------------------------------------------------------------
+
+    async def trust_command(self, command: TrustedCommand) -> None:
+        await self._write(lambda con: tables.trust_command(con, command))
+
+    async def trusted_command(self, path: str, server: str) -> TrustedCommand | None:
+        return await self._read(lambda con: tables.trusted_command(con, path, server))
+
+    async def distrust_command(self, path: str, server: str) -> None:
+        await self._write(lambda con: tables.distrust_command(con, path, server))
+
+    async def remember_era(self, era: KnownEra) -> None:
+        await self._write(lambda con: tables.remember_era(con, era))
+
+    async def recall_era(self, key: str) -> KnownEra | None:
+        now = self._worker.clock.now()
+        return await self._read(lambda con: tables.recall_era(con, key, now))
+
+    async def forget_era(self, key: str) -> None:
+        await self._write(lambda con: tables.forget_era(con, key))
+
+    async def forget_server(self, server: str) -> None:
+        await self._write(lambda con: tables.forget_server(con, server))
