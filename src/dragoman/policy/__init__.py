@@ -1,0 +1,1 @@
+"""What stands between a wish and a call: layers in one order, each of which may refuse."""

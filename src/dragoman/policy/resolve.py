@@ -1,0 +1,81 @@
+"""Turns the name that was written into a server, a tool as pinned, and its tier; refuses what may not be used at all."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dragoman.errors import NotAllowed, ToolChanged, UnknownTool
+from dragoman.policy.chain import Call, CallNext, Outcome
+from dragoman.policy.flights import Flights
+from dragoman.policy.ports import Registry, Resolved
+from dragoman.wire.escape import escape_inline
+
+
+class Resolve:
+    """Looks names up in a register. Calls on servers without a configuration get their definition and no tier."""
+
+    name = "resolve"
+
+    def __init__(self, registry: Registry, flights: Flights) -> None:
+        self._registry, self._flights = registry, flights
+
+    async def __call__(self, call: Call, call_next: CallNext) -> Outcome:
+        if call.adhoc and (call.kind != "tool" or call.definition is not None):
+            return await call_next(call)
+        found = self._registry.find(call.kind, call.server, call.name)
+        if found is None and await self._registry.load(call.server, call.name):
+            found = self._registry.find(call.kind, call.server, call.name)
+        if found is None or found.tier == "off":
+            raise self._unknown(call)
+        flight = self._flights.of(call)
+        if call.adhoc:
+            flight.call = msgspec.structs.replace(call, definition=found.definition)
+            return await call_next(flight.call)
+        resolved = msgspec.structs.replace(
+            call, server=found.server, name=found.name, definition=found.definition, tier=found.tier, rule=found.rule
+        )
+        flight.call, flight.say = resolved, found.say
+        _refuse_withheld(found)
+        return await call_next(resolved)
+
+    def _unknown(self, call: Call) -> UnknownTool:
+        what = {"tool": "tool", "resource": "resource", "prompt": "prompt"}[call.kind]
+        wanted = escape_inline(call.full_name)[:200]
+        near = self._registry.nearest(call.kind, call.server, call.name)
+        if call.adhoc:
+            near = [name.removeprefix(f"{call.server}.") for name in near]
+        if near:
+            hint = f"did you mean {' or '.join(escape_inline(name) for name in near)}?"
+        elif call.adhoc:
+            hint = "dragoman tools --on 'CMD ...' lists its tools"
+        elif servers := self._registry.servers():
+            hint = f"servers: {', '.join(servers)}; write a {what} as server.{what}"
+        else:
+            hint = "no server is configured"
+        return UnknownTool(f"there is no {what} {wanted!r}", layer=self.name, hint=hint, server=call.server or None)
+
+    def explain(self, found: Resolved) -> str:
+        """What this layer does with a call of ``found``, for ``policy explain``."""
+        if found.tier == "off":
+            return f"refused: off by {found.rule}"
+        try:
+            _refuse_withheld(found)
+        except (ToolChanged, NotAllowed) as exc:
+            return f"refused: {exc}"
+        return f"tier {found.tier} by {found.rule}"
+
+
+def _refuse_withheld(found: Resolved) -> None:
+    shown = escape_inline(found.full_name)
+    if found.held is not None:
+        raise ToolChanged(
+            f"{shown} is held: {found.held}",
+            hint="a person has to review the change first",
+            server=found.server,
+        )
+    if found.tier == "L3" and not found.enabled:
+        raise NotAllowed(
+            f"{shown} is irreversible (L3) and switched off, by {found.rule}",
+            hint=f"if it is less than irreversible, a person may say so: dragoman tier {shown} L2",
+            server=found.server,
+        )

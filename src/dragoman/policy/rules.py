@@ -1,0 +1,75 @@
+"""Which tier a tool has: exact name beats longest pattern beats the server's default; and which rule said so.
+
+Patterns know ``*`` and ``?`` and nothing else, so a bracket in a tool's name is just a bracket.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dragoman.wire.tier import DEFAULT_TIER, TIERS, Tier
+
+
+class ToolRule(NamedTuple):
+    """What a person wrote about a tool or a pattern; ``None`` leaves that to a shorter pattern or the default."""
+
+    tier: Tier | None = None
+    say: str | None = None
+
+
+class Ruling(NamedTuple):
+    """The tier of one tool, the place in the configuration that decided it, and the sentence for an approver."""
+
+    tier: Tier
+    rule: str
+    say: str | None
+
+
+class Rules:
+    """The rules of one server.
+
+    Args:
+        tools: By tool name or pattern, as in ``[servers.NAME.tools]``.
+        default_tier: For tools that no rule names; ``None``: nobody said, so the cautious default.
+    """
+
+    def __init__(self, server: str, tools: Mapping[str, ToolRule] | None = None, default_tier: Tier | None = None) -> None:
+        self.server = server
+        self._exact = dict(tools or {})
+        self._default = default_tier
+        patterns = [(key, rule) for key, rule in self._exact.items() if "*" in key or "?" in key]
+        # Among patterns of one length the stricter comes first: a tie must not make a call easier.
+        patterns.sort(key=lambda item: (-len(item[0]), -(TIERS.index(item[1].tier) if item[1].tier else -1), item[0]))
+        self._patterns = [(key, rule, _compile(key)) for key, rule in patterns]
+
+    def decide(self, tool: str) -> Ruling:
+        """The ruling for a tool of this server."""
+        tier: Tier | None = None
+        said: str | None = None
+        rule = ""
+        matching = [(tool, self._exact[tool])] if tool in self._exact else []
+        matching += [(key, found) for key, found, pattern in self._patterns if key != tool and pattern.fullmatch(tool)]
+        for key, found in matching:
+            if tier is None and found.tier is not None:
+                tier, rule = found.tier, f"servers.{self.server}.tools.{_quoted(key)}"
+            if said is None:
+                said = found.say
+        if tier is not None:
+            return Ruling(tier, rule, said)
+        if self._default is not None:
+            return Ruling(self._default, f"servers.{self.server}.default_tier", said)
+        return Ruling(DEFAULT_TIER, f"nobody has set a tier, so {DEFAULT_TIER}", said)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    # A run of stars means the same as one, and would make the expression slow on names that nearly match.
+    pattern = re.sub(r"\*+", "*", pattern)
+    return re.compile("".join(".*" if char == "*" else "." if char == "?" else re.escape(char) for char in pattern), re.DOTALL)
+
+
+def _quoted(key: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9_-]+", key):
+        return key
+    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
