@@ -281,7 +281,8 @@ def test_one_of_two_lost_leaves_the_other_to_decide(lost: str) -> None:
     wire = Wire().slow()
     wire.handshake.on_lost(wire.ids[lost], "reset")
     assert not wire.outcome
-    assert (wire.probe(DISCOVERED) if lost == "initialize" else wire.init(OLD)).peer
+    decided = wire.probe(DISCOVERED) if lost == "initialize" else wire.init(OLD)
+    assert decided.peer.era == ("modern" if lost == "initialize" else "legacy")
 
 
 def test_probe_lost_after_initialize_was_refused_ends_with_the_refusal() -> None:

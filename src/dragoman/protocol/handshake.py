@@ -230,7 +230,7 @@ class ClientHandshake:
         elif theirs is None:
             message = f"the server does not speak {', '.join(self._modern)}"
             detail = f" (it answered {error.code}: {error.message})" if error else ""
-            self._fail(ConnectFailed(message + detail, hint="leave the revision open, or name one the server speaks"))
+            self._fail(ConnectFailed(message + detail, hint="older revisions were not tried: they were not among those offered here"))
         else:
             self._fail(VersionMismatch(self._ours(), _strings(theirs)))
 
