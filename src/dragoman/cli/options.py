@@ -1,0 +1,183 @@
+"""Options that every command takes, before or after its name, and the settings they make."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from functools import cached_property, update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from dragoman.service.context import Context
+    from dragoman.service.tracing import Tracing
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Settings:
+    """What was set for this run, and what follows from it. One per run; commands get it as their first argument.
+
+    Attributes:
+        config: A configuration file that was named.
+        json: stdout gets JSON.
+        yes: The person at the keyboard agrees to what the command would ask.
+        trace, trace_file: Show the wire on stderr; write it to a file.
+        debug: Show tracebacks.
+        verbose: Show what the runtime says at INFO.
+    """
+
+    def __init__(self) -> None:
+        self.config: str | None = None
+        self.json = False
+        self.yes = False
+        self.trace = False
+        self.trace_file: str | None = None
+        self.debug = False
+        self.verbose = False
+
+    @cached_property
+    def context(self) -> Context:
+        """Environment, folders and configuration; the configuration is read when it is first asked for."""
+        from dragoman.service.context import Context
+
+        return Context(self.config)
+
+    @cached_property
+    def loaded(self) -> Context:
+        """The same, with the configuration read and its warnings told, once.
+
+        Raises:
+            ConfigError: It cannot be used.
+        """
+        from dragoman.cli.output import warn
+
+        for warning in self.context.config.warnings:
+            warn(warning)
+        return self.context
+
+    @cached_property
+    def tracing(self) -> Tracing:
+        """The wire as ``--trace`` and ``--trace-file`` want it.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
+        import sys
+
+        from dragoman.service.tracing import Tracing
+
+        return Tracing(self.context, sys.stderr if self.trace else None, self.trace_file)
+
+    def redact(self, text: str) -> str:
+        """``text`` without secrets."""
+        return self.context.redactor.redact_text(text)
+
+    def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """Run a use case to its end; Ctrl-C and SIGTERM stop what it started first."""
+        from dragoman.cli.running import run
+
+        return run(coroutine)
+
+
+def common(function: Callable[Concatenate[Settings, P], R]) -> Callable[P, R]:
+    """Give a command the options that all have, and the settings as its first argument."""
+
+    def command(*args: P.args, **kwargs: P.kwargs) -> R:
+        settings = click.get_current_context().find_object(Settings)
+        assert settings is not None
+        show_log(settings)
+        return function(settings, *args, **kwargs)
+
+    return add_common(update_wrapper(command, function))
+
+
+def add_common(function: F) -> F:
+    """The options alone, for the group itself."""
+    for option in reversed(
+        (
+            click.option("--config", metavar="FILE", callback=_set, expose_value=False, help="Use this configuration file."),
+            click.option("--json", is_flag=True, callback=_set, expose_value=False, help="Print JSON on stdout."),
+            click.option("--trace", is_flag=True, callback=_set, expose_value=False, help="Show the messages on the wire."),
+            click.option("--trace-file", metavar="FILE", callback=_set, expose_value=False, help="Write them, whole, as JSON lines."),
+            click.option("-v", "--verbose", is_flag=True, callback=_set, expose_value=False, help="Say what happens."),
+            click.option("--debug", is_flag=True, callback=_set, expose_value=False, help="Show tracebacks."),
+            click.option("--version", is_flag=True, is_eager=True, callback=_version, expose_value=False, help="Print the version."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def agreeing(function: F) -> F:
+    """``--yes``."""
+    text = "Agree to what this would ask (L2 calls, never L3)."
+    return click.option("-y", "--yes", is_flag=True, callback=_set, expose_value=False, help=text)(function)
+
+
+def ad_hoc(function: F) -> F:
+    """Options for a server that has no configuration; their values make a target: see ``service.targets.target_of``."""
+    for option in reversed(
+        (
+            click.option("--env", "env", multiple=True, metavar="NAME[=VALUE]", help="A variable for the server; without a value, yours."),
+            click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header for a URL."),
+            click.option("--cwd", metavar="DIR", help="The folder the server starts in."),
+            click.option("--timeout", type=float, metavar="S", help="Seconds to connect, and for each answer."),
+            click.option("--revision", metavar="DATE", help="Speak only this revision of the protocol."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def show_log(settings: Settings) -> None:
+    """Send warnings of the runtime to stderr, with ``-v`` what it says at INFO too; in one-line form, redacted."""
+    logger = logging.getLogger("dragoman")
+    for handler in logger.handlers[:]:
+        if isinstance(handler, _Lines):
+            logger.removeHandler(handler)
+    logger.addHandler(_Lines(settings))
+    logger.setLevel(logging.INFO if settings.verbose else logging.WARNING)
+    logger.propagate = False
+
+
+class _Lines(logging.Handler):
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from dragoman.cli import output
+        from dragoman.wire.escape import escape_inline
+
+        try:
+            text = self._settings.redact(record.getMessage())
+        except Exception as exc:  # a record that cannot be formatted must not end a call
+            text = f"{record.msg}: {exc}"
+        if record.levelno >= logging.WARNING:
+            if text in self._said:  # a server that prints what does not belong there does so all the time
+                return
+            if len(self._said) < 1000:
+                self._said.add(text)
+            output.warn(text)
+        else:
+            output.note(escape_inline(text))
+
+
+def _set(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep what was given; a default must not undo what stood before the command's name."""
+    settings = ctx.ensure_object(Settings)
+    if value and param.name is not None:
+        setattr(settings, param.name, value)
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from dragoman._version import __version__
+
+        print(f"dragoman {__version__}")
+        ctx.exit()

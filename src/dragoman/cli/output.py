@@ -1,0 +1,83 @@
+"""What the command line prints: data on stdout, everything else on stderr, and nothing that could steer a terminal.
+
+Everything here escapes what it prints, because nearly all of it may hold words of a server; :func:`data` is the exception.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from typing import IO, Any
+
+from dragoman.wire.escape import escape_for_terminal, escape_inline, escape_json
+
+
+def data(text: str) -> None:
+    """``text`` as it is and one newline on stdout."""
+    sys.stdout.write(text)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def say(text: str = "") -> None:
+    """Text for stdout, escaped, newlines kept."""
+    data(escape_for_terminal(text))
+
+
+def emit_json(value: Any) -> None:
+    """One JSON value on stdout: on one line, or indented where a person reads it."""
+    data(escape_json(json.dumps(value, ensure_ascii=False, indent=2 if is_tty(sys.stdout) else None)))
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    _err(escape_for_terminal(text))
+
+
+def warn(text: str) -> None:
+    """``warning: …`` on stderr, on one line."""
+    _err(f"{styled('warning:', sys.stderr, fg='yellow')} {escape_inline(text)}")
+
+
+def error(text: str, hint: str | None = None) -> None:
+    """``error: …`` on stderr, and ``hint: …`` on a line of its own."""
+    _err(f"{styled('error:', sys.stderr, fg='red')} {escape_for_terminal(text)}")
+    if hint:
+        _err(f"{styled('hint:', sys.stderr, bold=True)} {escape_for_terminal(hint)}")
+
+
+def styled(text: str, stream: IO[str] | None = None, **style: Any) -> str:
+    """``text`` in bold, dim or colour (arguments of ``click.style``) where ``stream`` (stdout) is a terminal that wants it."""
+    if not wants_colour(sys.stdout if stream is None else stream):
+        return text
+    import click
+
+    return click.style(text, **style)
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """Whether it is a terminal, and neither ``NO_COLOR`` (any value but empty) nor a dumb one."""
+    return is_tty(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def is_tty(stream: IO[str] | None) -> bool:
+    """Whether a person sees it."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal on stdout; ``None`` where there is none, and nothing needs to be cut."""
+    return shutil.get_terminal_size((80, 24)).columns if is_tty(sys.stdout) else None
+
+
+def _err(text: str) -> None:
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody can be told any more; what was asked for goes on
+        pass

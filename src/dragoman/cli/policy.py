@@ -1,0 +1,42 @@
+"""``dragoman policy explain``: the layers around a call, with what each does with one tool."""
+
+from __future__ import annotations
+
+import click
+
+from dragoman.cli import output
+from dragoman.cli.group import Subcommands
+from dragoman.cli.options import Settings, common
+from dragoman.cli.table import show_table
+from dragoman.cli.terminal import has_terminal
+from dragoman.service import policy as service
+from dragoman.wire.escape import escape_inline
+
+
+@click.group(cls=Subcommands, invoke_without_command=True)
+@click.pass_context
+def policy(ctx: click.Context) -> None:
+    """What happens to a call, and by which rule."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+@policy.command("explain")
+@click.argument("tool", metavar="SERVER.TOOL")
+@common
+def explain(settings: Settings, tool: str) -> None:
+    """The layers in their order, and what each does with a tool. Starts its server only if it was never connected to."""
+    found = settings.run(service.explain(tool, settings.loaded, somebody=has_terminal(), tap_for=settings.tracing.tap))
+    if settings.json:
+        output.emit_json(found.for_json())
+        return
+    name = escape_inline(f"{found.server}.{found.tool}")
+    output.data(f"{output.styled(name, bold=True)}  {found.tier}  by {escape_inline(found.rule)}")
+    if found.obstacle:
+        output.say(f"not called at all for now: {found.obstacle}")
+    output.say()
+    show_table(("", "LAYER", "HERE"), [(str(row.place), row.layer, row.here or "looks at the result") for row in found.layers])
+    output.say()
+    for row in found.layers:
+        output.say(f"{row.layer}: {row.why}")

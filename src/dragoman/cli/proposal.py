@@ -1,0 +1,77 @@
+"""What a person reads before they agree to a server: its command line, its variables, its tools with parameters, tiers."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from dragoman.cli import output
+from dragoman.cli.table import cut
+from dragoman.service.adding import Proposal, ProposedTool
+from dragoman.service.trust import Facts
+from dragoman.wire.escape import escape_inline
+
+_LABEL = 11
+
+
+def show_proposal(proposal: Proposal) -> None:
+    """Print what would be added."""
+    show_facts(proposal.facts, tiers=False)
+    said = f"{proposal.name} {proposal.version}".strip()
+    took = f"connected in {proposal.connect_ms:.0f} ms"
+    _line("server", f"{cut(escape_inline(said), 60)} ({proposal.era}, {proposal.revision}), {took}")
+    count = len(proposal.tools)
+    output.say(f"\n{count} tool{'' if count == 1 else 's'}{', with the proposed tiers' if count else ''}:")
+    for tool in proposal.tools:
+        _show_tool(tool)
+    output.say()
+
+
+def show_facts(facts: Facts, *, tiers: bool = True) -> None:
+    """Print what decides which program runs, and what it is given."""
+    if facts.command is not None:
+        _line("command", shlex.join(facts.command))
+        _line("starts in", facts.cwd or "the folder of whoever starts it")
+    else:
+        _line("url", facts.url or "")
+    for label, values in (("variable", facts.env), ("header", facts.headers)):
+        for name, value in values.items():
+            _line(label, f"{name} = {value}")
+    for name in facts.inherit:
+        _line("variable", f"{name} (passed on from yours)")
+    if tiers:
+        _line("tiers", f"{facts.default_tier} for every tool" + (" that is not named here" if facts.tools else ""))
+        for name, tier in facts.tools.items():
+            _line("", f"{tier}  {name}")
+
+
+def parameters(schema: Any) -> str:
+    """The parameters of a tool on one line: ``path, head?: integer``; a question mark where one may be left out."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return ""
+    required = schema.get("required")
+    needed = set(map(str, required)) if isinstance(required, list) else set()
+    shown = []
+    for name, value in properties.items():
+        kind = value.get("type") if isinstance(value, dict) else None
+        kind = " or ".join(map(str, kind)) if isinstance(kind, list) else kind
+        shown.append(f"{name}{'' if name in needed else '?'}" + (f": {kind}" if isinstance(kind, str) and kind != "string" else ""))
+    return ", ".join(shown)
+
+
+def _show_tool(item: ProposedTool) -> None:
+    tool = item.tool
+    output.say(f"  {item.tier}  {escape_inline(tool.name)}({escape_inline(parameters(tool.input_schema))})")
+    remarks = [f"its server says: {claim}" for claim in item.claims]
+    if not item.written:
+        remarks.append("a name that cannot stand in the file; the server's default (L2) counts")
+    if remarks:
+        output.say(f"      {'; '.join(remarks)}")
+    first = next((line.strip() for line in (tool.description or "").splitlines() if line.strip()), "")
+    if first:
+        output.say(f"      {cut(escape_inline(first), (output.terminal_width() or 126) - 6)}")
+
+
+def _line(label: str, text: str) -> None:
+    output.say(f"{label:<{_LABEL}}{escape_inline(text)}")

@@ -1,0 +1,102 @@
+"""The sentences a driver ends requests and connections with: what happened, to whom, and what is known about it."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from dragoman.errors import (
+    CallFailed,
+    CallTimeout,
+    ConnectFailed,
+    ConnectionLost,
+    DragomanError,
+    MalformedResponse,
+    MaybeRan,
+    ResultTooLarge,
+    ServerError,
+    SpawnFailed,
+)
+from dragoman.transports.base import Closed
+from dragoman.wire.envelope import ErrorBody, RequestId
+
+
+class Failures:
+    """Makes the errors of one connection.
+
+    Args:
+        label: What to call the server.
+
+    Attributes:
+        closed: How the transport ended, once it has.
+        last_foreign: The last answer that belonged to nobody: what a request that times out was perhaps meant to get.
+    """
+
+    __slots__ = ("closed", "label", "last_foreign")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.closed: Closed | None = None
+        self.last_foreign: str | None = None
+
+    def no_handshake(self, timeout_s: float) -> ConnectFailed:
+        """Nothing was agreed on in time."""
+        return ConnectFailed(
+            f"{self.label} did not answer the handshake within {timeout_s:g} s",
+            hint=f"meanwhile it sent {self.last_foreign}"
+            if self.last_foreign
+            else "is it an MCP server? raise the timeout if it starts slowly",
+        )
+
+    def never_answered(self, reason: str) -> DragomanError:
+        """It ended before anything was agreed on."""
+        closed = self.closed
+        if closed is None:
+            return ConnectFailed(f"{self.label}: {reason}")
+        if closed.exit_code is None and not closed.detail:
+            return ConnectFailed(f"{self.label}: {closed.reason}")
+        return SpawnFailed(
+            f"{self.label} {closed.reason} before it answered",
+            exit_code=closed.exit_code,
+            stderr_tail=closed.detail,
+            hint=f"run it by hand to see what it wants: {self.label}",
+        )
+
+    def refused(self, request_id: RequestId, error: ErrorBody) -> ServerError:
+        """It answered with an error object."""
+        data = None if error.data is UNSET else error.data
+        return ServerError(error.code, error.message, data, server=self.label, request_id=request_id)
+
+    def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan) -> ConnectionLost:
+        """No answer can arrive any more; with the last words of the process, where there are any."""
+        closed = self.closed
+        said = f"; its last words on stderr: {_last_line(closed.detail)}" if closed is not None and closed.detail.strip() else ""
+        why = closed.reason if closed is not None and request_id is None else reason
+        return ConnectionLost(f"{self.label}: {why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran)
+
+    def unreadable(self, request_id: RequestId, reason: str, size: int | None) -> CallFailed:
+        """Bytes arrived that are its answer and are no use."""
+        if size is not None:
+            return ResultTooLarge(
+                f"{reason} (server {self.label})",
+                server=self.label,
+                request_id=request_id,
+                maybe_ran="yes",
+                hint="raise the frame limit (frame_limit=, limits.frame_bytes)",
+            )
+        return MalformedResponse(
+            f"the answer of {self.label} cannot be read: {reason}", server=self.label, request_id=request_id, maybe_ran="yes"
+        )
+
+    def expired(self, request_id: RequestId, timeout_s: float, *, sending: bool) -> CallTimeout:
+        """Its deadline is over; ``sending`` where not even the request has been taken."""
+        if sending:
+            message = f"{self.label} does not read what is sent to it; gave up after {timeout_s:g} s"
+        else:
+            message = f"no answer from {self.label} within {timeout_s:g} s"
+        hint = f"meanwhile it sent {self.last_foreign}" if self.last_foreign else None
+        return CallTimeout(message, timeout_s, server=self.label, request_id=request_id, hint=hint)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

@@ -1,0 +1,73 @@
+"""Callbacks of the user's, run off the reader and in order, however slow they are and however fast the server sends."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+log = logging.getLogger("dragoman")
+
+MAX_WAITING: Final = 10_000
+MAX_BYTES: Final = 32 << 20
+_BREATH: Final = 100  # plain callbacks in a row, before others get their turn
+
+Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+
+
+class Inbox:
+    """A bounded queue of callbacks and one task that runs them; beyond a bound the oldest is dropped and counted.
+
+    Args:
+        label: What to call the server in messages.
+        spawn: Starts the task.
+
+    Attributes:
+        dropped: How many callbacks were never run.
+    """
+
+    def __init__(self, label: str, spawn: Spawn) -> None:
+        self.dropped = 0
+        self._label = label
+        self._spawn = spawn
+        self._waiting: deque[tuple[Callable[[], Any], int]] = deque()
+        self._bytes = 0
+        self._worker: asyncio.Task[None] | None = None
+
+    def put(self, callback: Callable[[], Any], size: int = 0) -> None:
+        """Run ``callback`` later; it may be ``async``. ``size`` is what it holds on to, in bytes."""
+        self._waiting.append((callback, size))
+        self._bytes += size
+        while len(self._waiting) > 1 and (len(self._waiting) > MAX_WAITING or self._bytes > MAX_BYTES):
+            self._bytes -= self._waiting.popleft()[1]
+            self.dropped += 1
+            if self.dropped == 1:
+                log.warning("%s sends more than its callbacks take in; the oldest are dropped", self._label)
+        if self._worker is None:
+            self._worker = self._spawn(self._work())
+
+    def close(self) -> None:
+        """Forget what has not run yet."""
+        self._waiting.clear()
+        self._bytes = 0
+
+    async def _work(self) -> None:
+        ran = 0
+        try:
+            while self._waiting:
+                callback, size = self._waiting.popleft()
+                self._bytes -= size
+                try:
+                    outcome = callback()
+                    if inspect.isawaitable(outcome):
+                        await outcome
+                except Exception:
+                    log.exception("%s: a callback failed", self._label)
+                ran += 1
+                if ran % _BREATH == 0:
+                    await asyncio.sleep(0)
+        finally:
+            self._worker = None

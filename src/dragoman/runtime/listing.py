@@ -1,0 +1,77 @@
+"""Listings: those that come in pages, within one deadline and with an end in every case, and completion values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from dragoman.errors import CallTimeout, InvalidResult
+from dragoman.protocol.events import short
+from dragoman.wire.flaw import Flaw
+from dragoman.wire.listing import Completion, decode_page
+
+MAX_PAGES: Final = 1_000
+
+Ask = Callable[[str, dict[str, Any], float], Awaitable[Raw]]
+
+
+async def all_pages(ask: Ask, method: str, member: str, timeout_s: float, label: str) -> tuple[list[Any], list[Flaw]]:
+    """Every item of a listing, and what was set aside.
+
+    Args:
+        ask: Sends one request: method, params, deadline in seconds.
+        member: Which member of the result holds the items.
+        timeout_s: Over all pages.
+
+    Raises:
+        CallFailed: As ``ask``; also when a page cannot be read.
+    """
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + timeout_s
+    items: list[Any] = []
+    problems: list[Flaw] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        left_s = ends - loop.time() if cursor is not None else timeout_s
+        if left_s <= 0 < timeout_s:
+            raise CallTimeout(
+                f"{label} did not list everything within {timeout_s:g} s ({len(items)} items so far)", timeout_s, server=label
+            )
+        raw = await ask(method, {} if cursor is None else {"cursor": cursor}, left_s)
+        try:
+            page = decode_page(raw, member)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            raise InvalidResult(f"the result of {method} from {label} cannot be read: {exc}", result=raw, server=label) from exc
+        items += page.items
+        problems += page.problems
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+        if cursor in seen:
+            problems.append(Flaw("/nextCursor", f"the cursor {short(cursor)} came twice; the listing stops there"))
+            break
+        seen.add(cursor)
+    else:
+        problems.append(Flaw("/nextCursor", f"more than {MAX_PAGES} pages; the listing stops there"))
+    return items, problems
+
+
+class _CompletionShape(msgspec.Struct):
+    values: list[str] = []
+    total: int | None = None
+    hasMore: bool | None = None
+
+
+class _CompletionResult(msgspec.Struct):
+    completion: _CompletionShape
+
+
+def decode_completion(raw: Raw) -> Completion:
+    """The result of ``completion/complete``."""
+    shape = msgspec.json.decode(raw, type=_CompletionResult).completion
+    return Completion(tuple(shape.values), shape.total, bool(shape.hasMore))

@@ -1,0 +1,107 @@
+"""From a target to a session: start the transport, find the era, and start a server again that died of the probe."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from dragoman.errors import ConnectFailed, DragomanError, LocalProtocolError, SpawnFailed, VersionMismatch
+from dragoman.protocol.connection import Connection, Role
+from dragoman.protocol.handshake import Identity
+from dragoman.runtime.driver import CLOSE_S, Driver, Tap
+from dragoman.runtime.eras import EraMemory
+from dragoman.runtime.session import Session
+from dragoman.transports.base import Transport
+from dragoman.wire.revisions import ALL, LEGACY, MODERN, Era
+
+log = logging.getLogger("dragoman")
+
+
+class Opening(msgspec.Struct, kw_only=True):
+    """Everything needed to connect, and to connect again.
+
+    Attributes:
+        transport: Makes a fresh, unopened transport.
+        close_s: How long a transport may take to close.
+        key: Under which the era is remembered; ``None`` for never.
+        revision: The only one to speak, or ``None``.
+    """
+
+    transport: Callable[[], Transport]
+    identity: Identity
+    label: str
+    key: str | None
+    eras: EraMemory
+    timeout_s: float
+    revision: str | None = None
+    tap: Tap | None = None
+    close_s: float = CLOSE_S
+
+    async def connect(self, session: Session, known: Era | None = None) -> None:
+        """Open a connection for ``session``; sets its ``driver`` and ``peer``.
+
+        Raises:
+            SpawnFailed, ConnectFailed, VersionMismatch, ServerError: As :meth:`Driver.open`.
+        """
+        if known is None and self.key is not None and self.revision is None:
+            known = await self.eras.recall(self.key)
+        try:
+            await self._find(session, known)
+        except DragomanError as exc:
+            exc.server = exc.server or self.label
+            if isinstance(exc, VersionMismatch):
+                log.warning("%s: %s", self.label, exc.for_user().replace("\n", "; "))
+            raise
+        peer = session.peer
+        if self.key is not None and peer.era != known:
+            await self.eras.remember(self.key, peer.era)
+        log.info(
+            "%s: connected to %s %s, revision %s (%s)", self.label, peer.info.name or "a server", peer.info.version, peer.revision, peer.era
+        )
+
+    async def _find(self, session: Session, known: Era | None) -> None:
+        try:
+            await self._try(session, known)
+        except SpawnFailed as exc:
+            if known == "legacy" or exc.exit_code is None or self._revisions(None) == MODERN or session.closed:
+                raise
+            # Some old servers end when their first message is not initialize: start it again, the old way.
+            log.debug("%s ended on the probe; starting it again for the handshake", self.label)
+            await self._try(session, "legacy")
+
+    async def _try(self, session: Session, known: Era | None) -> None:
+        self._refuse_if_closed(session)
+        transport = self.transport()
+        connection = Connection(Role.CLIENT, self.identity, traits=transport.traits, revisions=self._revisions(transport), known=known)
+        driver = Driver(connection, transport, session, label=self.label, tap=self.tap, close_s=self.close_s)
+        session.driver = driver
+        peer = await driver.open(self.timeout_s)
+        try:
+            self._refuse_if_closed(session)
+        except ConnectFailed:
+            await driver.close()
+            raise
+        session.peer = peer
+
+    def _refuse_if_closed(self, session: Session) -> None:
+        if session.closed:
+            raise ConnectFailed(f"{self.label} was closed while it was opened")
+
+    def _revisions(self, transport: Transport | None) -> tuple[str, ...]:
+        if self.revision is not None:
+            return (self.revision,)
+        if transport is not None and transport.traits.request_scoped_streams:
+            return MODERN
+        return ALL
+
+
+def check_revision(revision: str | None) -> None:
+    """Refuse a revision that we do not speak.
+
+    Raises:
+        LocalProtocolError: It is not one of the five.
+    """
+    if revision is not None and revision not in ALL:
+        raise LocalProtocolError(f"revision {revision!r} is not one we speak", hint=f"one of {', '.join(MODERN + LEGACY)}")

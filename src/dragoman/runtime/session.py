@@ -1,0 +1,223 @@
+"""A connection that is up, and everything one request of a call can need: rounds, and one deadline over all of them.
+
+Modern servers answer ``input_required`` when they want something first; the session asks, and sends the request again with
+the answers and the server's opaque state, under a new id. Time a person needs is not counted.
+
+Source: MCP 2026-07-28 basic/patterns/mrtr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from dragoman.errors import CallFailed, CallTimeout, InvalidResult
+from dragoman.protocol.events import Peer, ProgressReceived, short
+from dragoman.runtime.asking import Asker
+from dragoman.runtime.driver import Driver
+from dragoman.wire.envelope import ErrorBody, RequestId
+from dragoman.wire.methods import (
+    MESSAGE,
+    MULTI_ROUND,
+    PROMPTS_CHANGED,
+    RESOURCE_UPDATED,
+    RESOURCES_CHANGED,
+    SERVER_REQUESTS,
+    TOOLS_CHANGED,
+)
+
+log = logging.getLogger("dragoman")
+
+MAX_ROUNDS: Final = 10
+CHANGES: Final = frozenset({TOOLS_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED, RESOURCE_UPDATED})
+
+
+class _Head(msgspec.Struct, gc=False):
+    resultType: str | None = None
+    inputRequests: dict[str, Any] | None = None
+    requestState: Raw | UnsetType = UNSET
+
+
+_decode_head: Final = msgspec.json.Decoder(_Head).decode
+
+
+class Session:
+    """The handlers of one driver, and the rounds of its calls.
+
+    Args:
+        asker: Answers the server.
+        label: What to call the server in messages.
+        on_notification: Every notice: method, and its params as JSON values.
+        on_log: Log messages of the server: the params of ``notifications/message``.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        label: str,
+        on_notification: Callable[[str, dict[str, Any]], Any] | None = None,
+        on_log: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.asker = asker
+        self.label = label
+        self.driver: Driver
+        self.peer: Peer
+        self.on_change: Callable[[str], None] | None = None
+        self.closed = False
+        self._on_notification = on_notification
+        self._on_log = on_log
+
+    # --- handlers of the driver ---------------------------------------------------------------------------------
+
+    def on_notice(self, method: str, params: Raw) -> None:
+        """Take note; callbacks of the user's run later, off the reader."""
+        if method in CHANGES and self.on_change is not None:
+            self.on_change(method)
+        callback = self._on_notification
+        on_log = self._on_log if method == MESSAGE else None
+        if callback is None and on_log is None:
+            return
+        size = len(memoryview(params))
+        if on_log is not None:
+            self.driver.later(lambda: on_log(_members(params)), size)
+        if callback is not None:
+            self.driver.later(lambda: callback(method, _members(params)), size)
+
+    async def on_ask(self, method: str, params: Raw) -> Any:
+        """A legacy server's request."""
+        if not self.asker.waits_for_a_person(method):
+            return await self.asker.handle(self.label, method, params, "legacy")
+        driver = self.driver
+        driver.pause_deadlines()
+        try:
+            return await self.asker.handle(self.label, method, params, "legacy")
+        finally:
+            driver.resume_deadlines()
+
+    # --- requests -----------------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float,
+        on_progress: Callable[[ProgressReceived], Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        force: bool = False,
+    ) -> Raw:
+        """The result of a request, after as many rounds as the server needs (at most ten).
+
+        Raises:
+            CallFailed: As :meth:`Driver.request`; also when the server's questions could not be answered.
+        """
+        driver = self.driver
+        if self.peer.era == "legacy":
+            return await driver.request(method, params, timeout_s=timeout_s, on_progress=on_progress, meta=meta, force=force)
+        loop = asyncio.get_running_loop()
+        left_s = timeout_s
+        body = params
+        for _ in range(MAX_ROUNDS - 1):
+            began = loop.time()
+            result = await self._one_round(method, body, left_s, timeout_s, on_progress, meta, force)
+            left_s -= loop.time() - began
+            head = self._head(method, result)
+            if head is None:
+                return result
+            body = dict(params or {})
+            if head.inputRequests:
+                body["inputResponses"], took_s = await self._answers(method, head.inputRequests, left_s, timeout_s)
+                left_s -= took_s
+            if head.requestState is not UNSET:
+                body["requestState"] = head.requestState
+        result = await self._one_round(method, body, left_s, timeout_s, on_progress, meta, force)
+        if self._head(method, result) is not None:
+            raise CallFailed(f"{self.label} still asks after {MAX_ROUNDS} rounds of one call of {method}", server=self.label)
+        return result
+
+    async def _one_round(
+        self,
+        method: str,
+        body: Mapping[str, Any] | None,
+        left_s: float,
+        timeout_s: float,
+        on_progress: Callable[[ProgressReceived], Any] | None,
+        meta: Mapping[str, Any] | None,
+        force: bool,
+    ) -> Raw:
+        if left_s <= 0 < timeout_s:
+            raise self._too_late(timeout_s)
+        try:
+            return await self.driver.request(method, body, timeout_s=left_s, on_progress=on_progress, meta=meta, force=force)
+        except CallTimeout as exc:
+            if left_s == timeout_s:
+                raise
+            raise self._too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
+
+    def _too_late(self, timeout_s: float, request_id: RequestId | None = None) -> CallTimeout:
+        message = f"no answer from {self.label} within {timeout_s:g} s, over all its rounds"
+        return CallTimeout(message, timeout_s, server=self.label, request_id=request_id)
+
+    def _head(self, method: str, result: Raw) -> _Head | None:
+        """``None`` if the result is final."""
+        try:
+            head = _decode_head(result)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            raise InvalidResult(f"the result of {self.label} has a bad head: {exc}", server=self.label) from exc
+        if head.resultType in (None, "complete"):
+            return None
+        if head.resultType == "input_required" and method in MULTI_ROUND:
+            if not head.inputRequests and head.requestState is UNSET:
+                message = f"{self.label} wants something before it answers {method}, and does not say what"
+                raise InvalidResult(message, path="/inputRequests", result=result, server=self.label)
+            return head
+        raise InvalidResult(
+            f"{self.label} answered {method} with resultType {short(head.resultType)}, which was not asked for",
+            path="/resultType",
+            result=result,
+            server=self.label,
+        )
+
+    async def _answers(self, method: str, requests: dict[str, Any], left_s: float, timeout_s: float) -> tuple[dict[str, Any], float]:
+        """An answer to each, and the seconds that count against the deadline of the call: those that no person needed."""
+        loop = asyncio.get_running_loop()
+        answers: dict[str, Any] = {}
+        counted_s = 0.0
+        for key, request in requests.items():
+            wanted = request.get("method") if isinstance(request, dict) else None
+            if not isinstance(wanted, str) or wanted not in SERVER_REQUESTS:
+                raise InvalidResult(
+                    f"{self.label} wants {short(wanted)} before it answers {method}, which is not a request of a server",
+                    path=f"/inputRequests/{key}",
+                    server=self.label,
+                )
+            person = self.asker.waits_for_a_person(wanted)
+            began = loop.time()
+            try:
+                async with asyncio.timeout(None if person else left_s - counted_s) as limit:
+                    answer = await self.asker.handle(self.label, wanted, request.get("params") or {}, "modern")
+            except Exception as exc:
+                if limit.expired():
+                    raise self._too_late(timeout_s) from None
+                message = f"{self.label} wants {wanted} before it answers {method}: the handler failed: {exc!r}"
+                raise CallFailed(message, server=self.label) from exc
+            if not person:
+                counted_s += loop.time() - began
+            if isinstance(answer, ErrorBody):
+                raise CallFailed(f"{self.label} wants {wanted} before it answers {method}: {answer.message}", server=self.label)
+            answers[key] = answer
+        return answers, counted_s
+
+
+def _members(params: Raw) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(params)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}

@@ -1,0 +1,73 @@
+"""What a client is pointed at: a command, a URL or a transport, and what follows from it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from dragoman.errors import LocalProtocolError
+from dragoman.transports.base import Transport
+
+FRAME_LIMIT: Final = 128 * 2**20
+
+Target = Sequence[str] | str | Transport
+
+
+def transport_for(
+    target: Target,
+    *,
+    env: Mapping[str, str] | None,
+    inherit: Sequence[str],
+    cwd: str | os.PathLike[str] | None,
+    headers: Mapping[str, str] | None,
+    frame_limit: int,
+    stop_s: float,
+    stderr: Callable[[bytes], None] | None,
+) -> tuple[Callable[[], Transport], str, str | None]:
+    """A maker of transports, what to call the server, and the key its era is remembered under."""
+    if isinstance(target, str):
+        if "://" not in target:
+            raise LocalProtocolError(
+                f"{target!r} is neither a URL nor a list",
+                hint=f"pass a command as a list: {shlex.split(target) if target else ['python3', 'server.py']}",
+            )
+        from urllib.parse import urlsplit
+
+        from dragoman.transports.http import HttpTransport
+
+        parts = urlsplit(target)
+        first: Transport = HttpTransport(target, headers=headers, frame_limit=frame_limit)
+        return (
+            _fresh(first, lambda: HttpTransport(target, headers=headers, frame_limit=frame_limit)),
+            first.label,
+            f"{parts.scheme}://{parts.hostname}:{parts.port}",
+        )
+    if isinstance(target, Sequence):
+        from dragoman.transports.environment import child_environment
+        from dragoman.transports.stdio import StdioTransport
+
+        command = [str(part) for part in target]
+        if not command:
+            raise LocalProtocolError("the command is empty", hint="pass at least the program: ['python3', 'server.py']")
+        environment = child_environment(env, inherit)
+
+        def spawn() -> Transport:
+            return StdioTransport(command, env=environment, cwd=cwd, frame_limit=frame_limit, stop_s=stop_s, stderr_sink=stderr)
+
+        return spawn, shlex.join(command), "\0".join([*command, str(cwd or "")])
+    used: list[Transport] = []
+
+    def once() -> Transport:
+        if used:
+            raise LocalProtocolError("a transport object is opened once; pass a command or URL to connect again")
+        used.append(target)
+        return target
+
+    return once, target.label, None
+
+
+def _fresh(first: Transport, make: Callable[[], Transport]) -> Callable[[], Transport]:
+    spare = [first]
+    return lambda: spare.pop() if spare else make()

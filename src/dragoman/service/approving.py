@@ -1,0 +1,29 @@
+"""What faces need to answer questions: the words of policy for it, and who is at the keyboard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dragoman.policy.approvers import CallbackApprover, DenyAll, YesApprover
+from dragoman.policy.ports import Approver
+from dragoman.policy.questions import Decision, Question
+from dragoman.service.plumbing import person
+from dragoman.wire.escape import escape_inline
+
+
+def typed_by() -> str:
+    """Who typed this command, and from what program: ``ada (from bash)``."""
+    parent = parent_program()
+    return f"{person()} (from {parent})" if parent else person()
+
+
+def parent_program() -> str | None:
+    """The name of the program that started this one, where the system tells."""
+    try:
+        return escape_inline(Path(f"/proc/{os.getppid()}/comm").read_text(errors="replace").strip())[:40] or None
+    except OSError:
+        return None
+
+
+__all__ = ["Approver", "CallbackApprover", "Decision", "DenyAll", "Question", "YesApprover", "parent_program", "typed_by"]

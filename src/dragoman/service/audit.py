@@ -1,0 +1,130 @@
+"""Reading the audit: the last records, the story of one call, and the proof that nothing was changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from dragoman.errors import ConfigError
+from dragoman.service.context import Context
+from dragoman.service.plumbing import Plumbing
+from dragoman.store import queries
+from dragoman.store.records import AuditRecord, CallStory, iso
+from dragoman.store.schema import open_read_only
+from dragoman.store.verify import BadRecord
+from dragoman.store.verify import verify as verify_file
+
+_NEAR = 2_000  # records in which a call id that was mistyped is looked for
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """What verifying found.
+
+    Attributes:
+        up_to: When the last record was written (UTC); ``None`` for an empty audit.
+        bad: The first bad record of each writer.
+        damage: The file could not be read to its end.
+    """
+
+    path: str
+    ok: bool
+    records: int
+    writers: int
+    up_to: str | None
+    bad: list[BadRecord]
+    damage: str | None
+
+    def for_json(self) -> dict[str, Any]:
+        """As ``audit verify --json`` shows it."""
+        return dict(msgspec.to_builtins(self))
+
+
+async def tail(
+    context: Context,
+    n: int = 20,
+    *,
+    server: str | None = None,
+    tool: str | None = None,
+    turn: str | None = None,
+    status: str | None = None,
+) -> list[AuditRecord]:
+    """The last ``n`` records, oldest first.
+
+    Args:
+        tool: A tool's own name, or ``server.tool``. Of the calls that match, *asked* is there too, although it was written
+            before anybody knew which server the name meant.
+    """
+    bare = tool
+    if tool is not None and server is None and "." in tool:
+        server, _, bare = tool.partition(".")
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        store = plumbing.store
+        found = await store.tail(n, server=server, tool=bare, turn=turn, status=status)
+        if server is None and tool is None:
+            return found
+        if bare != tool:  # a call that was refused before its name was understood
+            found += await store.tail(n, tool=tool, turn=turn, status=status)
+        if status is None:
+            calls = {record.call for record in found if record.call}
+            found += [record for call in calls for record in (await store.show(call)).records if record.event == "asked"]
+    finally:
+        await plumbing.close()
+    unique = {(record.writer, record.seq): record for record in found}
+    return sorted(unique.values(), key=lambda record: (record.at, record.writer, record.seq))[-n:]
+
+
+async def show(context: Context, call: str) -> CallStory:
+    """Everything about one call.
+
+    Raises:
+        ConfigError: The audit knows no such call; the hint has the nearest.
+    """
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        story = await plumbing.store.show(call)
+        if story.records:
+            return story
+        recent = list(dict.fromkeys(record.call for record in await plumbing.store.tail(_NEAR) if record.call))
+        begun = [known for known in recent if call and known.startswith(call)]
+        if len(begun) == 1:
+            return await plumbing.store.show(begun[0])
+    finally:
+        await plumbing.close()
+    near = begun[:3] or difflib.get_close_matches(call, recent, 3, 0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else "call ids are in: dragoman audit tail"
+    raise ConfigError(f"the audit knows no call {call!r}", hint=hint)
+
+
+async def verify(context: Context) -> Proof:
+    """Recompute every chain. Never raises for what it finds."""
+    path = context.store_path
+    report = await asyncio.to_thread(verify_file, path)
+    return Proof(
+        path=report.path,
+        ok=report.ok,
+        records=report.records,
+        writers=report.writers,
+        up_to=await asyncio.to_thread(_last, context) if report.records and report.damage is None else None,
+        bad=report.bad,
+        damage=report.damage,
+    )
+
+
+def _last(context: Context) -> str | None:
+    with contextlib.closing(open_read_only(context.store_path)) as connection:
+        try:
+            found = queries.tail(connection, 1)
+        except (sqlite3.Error, msgspec.MsgspecError, TypeError):  # what verify found may be just there
+            return None
+    return iso(found[-1].at) if found and isinstance(found[-1].at, float) else None
+
+
+__all__ = ["AuditRecord", "CallStory", "Proof", "show", "tail", "verify"]

@@ -1,0 +1,56 @@
+"""Where a use case runs: environment, working folder, configuration, state folder, and the one redactor of the process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from dragoman.config.load import load
+from dragoman.config.model import Config
+from dragoman.config.paths import logs_folder, state_home
+from dragoman.config.redactor import Redactor
+
+STORE_FILE = "dragoman.db"
+
+
+class Context:
+    """Everything a use case may ask about its surroundings; read when first needed.
+
+    Args:
+        config: A configuration file that was named, or ``None`` to look for one.
+        env: ``os.environ`` by default.
+        cwd: The working folder by default.
+    """
+
+    def __init__(
+        self, config: str | os.PathLike[str] | None = None, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
+        self.named = None if config is None else Path(config)
+        self.env: Mapping[str, str] = dict(os.environ) if env is None else env
+        self.cwd = Path.cwd() if cwd is None else cwd
+        self.redactor = Redactor()
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration; an empty one where there is no file.
+
+        Raises:
+            ConfigError: It cannot be read or used.
+        """
+        return load(self.named, env=self.env, cwd=self.cwd)
+
+    @cached_property
+    def home(self) -> Path:
+        """The state folder, created if missing."""
+        return state_home(self.env)
+
+    @property
+    def store_path(self) -> Path:
+        """The database file."""
+        return self.home / STORE_FILE
+
+    def log_path(self, server: str) -> Path:
+        """Where a server's stderr goes."""
+        return logs_folder(self.home) / f"{server}.log"

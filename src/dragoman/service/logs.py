@@ -1,0 +1,125 @@
+"""What servers wrote on stderr: the last lines of their log files, and more as it comes, through rotation."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from dragoman.config.secrets import resolve_server
+from dragoman.errors import ConfigError
+from dragoman.service.context import Context
+from dragoman.service.servers import find_server
+
+LONGEST: Final = 65_536
+"""Bytes of a line without an end that are handed on all the same."""
+
+
+class ServerLog:
+    """The log of one server, secrets redacted, everything else as the server wrote it: escape it before it is shown.
+
+    Args:
+        name: A configured server, or one whose log is still there.
+
+    Raises:
+        ConfigError: There is neither a server nor a log of that name, or the server has no stderr.
+    """
+
+    def __init__(self, name: str, context: Context) -> None:
+        # Only names of servers get near a path.
+        log = context.log_path(name) if name in _with_logs(context) else None
+        if log is None or name in context.config.servers:
+            server = find_server(name, context.config)
+            if server.command is None:
+                raise ConfigError(f"the server {name} is reached by URL: it has no stderr here", hint="see its operator's logs")
+            with contextlib.suppress(ConfigError):  # the redactor learns what the server was given
+                resolve_server(server, context.env, context.redactor)
+            log = context.log_path(name)
+        self.path = log
+        self._redact = context.redactor.redact_text
+
+    def last(self, n: int) -> list[str]:
+        """The last ``n`` lines, oldest first; of a file that was just rotated, from the older one too."""
+        lines, partial, file = self._read()
+        if file is not None:
+            file.close()
+        return self._last([*lines, partial] if partial else lines, n)
+
+    def follow(self, n: int, wait: Callable[[], object]) -> Iterator[str]:
+        """The last ``n`` lines, and then each line as it is written, for ever.
+
+        Args:
+            wait: Called while there is nothing new; ends the following by raising.
+        """
+        lines, partial, file = self._read()
+        try:
+            yield from self._last(lines, n)
+            while True:
+                chunk = file.read(LONGEST) if file is not None else b""
+                if chunk:
+                    *whole, partial = (partial + chunk).split(b"\n")
+                    yield from map(self._text, whole)
+                    if len(partial) >= LONGEST:
+                        yield self._text(partial)
+                        partial = b""
+                    continue
+                newer = self._newer(file)
+                if newer is None:
+                    wait()
+                    continue
+                if partial:
+                    yield self._text(partial)
+                    partial = b""
+                if file is not None and newer is not file:
+                    file.close()
+                file = newer
+        finally:
+            if file is not None:
+                file.close()
+
+    def _newer(self, file: BinaryIO | None) -> BinaryIO | None:
+        """The file to read from now, where that is another one, or the same begun anew."""
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return None
+        if file is None or not os.path.samestat(there, os.fstat(file.fileno())):
+            with contextlib.suppress(OSError):
+                return self.path.open("rb")
+            return None
+        if there.st_size < file.tell():
+            file.seek(0)
+            return file
+        return None
+
+    def _read(self) -> tuple[list[bytes], bytes, BinaryIO | None]:
+        """The lines of the current file, what was begun after the last of them, and the file, read to its end."""
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
+            return [], b"", None
+        except OSError as exc:
+            raise ConfigError(f"cannot be read: {exc.strerror or exc}", file=str(self.path)) from exc
+        *lines, partial = file.read().split(b"\n")
+        return lines, partial, file
+
+    def _last(self, lines: list[bytes], n: int) -> list[str]:
+        if len(lines) < n:
+            lines = _older_lines(self.path) + lines
+        return [self._text(line) for line in lines[-n:]] if n > 0 else []
+
+    def _text(self, line: bytes) -> str:
+        return self._redact(line.decode("utf-8", "replace").removesuffix("\r"))
+
+
+def _older_lines(path: Path) -> list[bytes]:
+    try:
+        return path.with_name(f"{path.name}.1").read_bytes().removesuffix(b"\n").split(b"\n")
+    except OSError:
+        return []
+
+
+def _with_logs(context: Context) -> set[str]:
+    return {path.stem for path in context.log_path("any").parent.glob("*.log")}

@@ -1,0 +1,264 @@
+"""Tiers and what they lead to: list them with the rule that decided, change them, and explain the chain for one tool."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import msgspec
+
+from dragoman.config import checks, write
+from dragoman.config.model import ServerConfig
+from dragoman.errors import ConfigError, UnknownTool
+from dragoman.policy.approvers import DenyAll
+from dragoman.policy.rules import Rules, ToolRule
+from dragoman.service import trust
+from dragoman.service.assemble import Host, TapFor, only, rules_of
+from dragoman.service.context import Context
+from dragoman.service.notes import Agreement, note
+from dragoman.service.plumbing import Plumbing
+from dragoman.service.servers import find_server
+from dragoman.service.status import tools_of
+from dragoman.wire.tier import Tier, is_tier
+
+
+class ToolTier(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool (or, with ``known`` false, a rule that no listed tool matches), its tier, and what decided it."""
+
+    server: str
+    name: str
+    tier: Tier
+    rule: str
+    known: bool = True
+
+    @property
+    def full_name(self) -> str:
+        """``server.tool``."""
+        return f"{self.server}.{self.name}"
+
+
+class TierChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``tier`` changed.
+
+    Attributes:
+        key: The tool or pattern that was written.
+        matches: The tools that match and have this tier now, of those listed last.
+        covered: Tools that match and follow a more exact rule to another tier.
+        known: The server was connected to before, so that its tools are known.
+        approval: ``new`` or ``changed``: the server waits for a person's approval, and the tier counts only from then.
+    """
+
+    server: str
+    key: str
+    tier: Tier
+    file: str
+    matches: list[str]
+    covered: list[str]
+    known: bool
+    approval: trust.TrustState
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether it may speak of several tools."""
+        return _is_pattern(self.key)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One layer of the chain: its place from 1, why it stands there, and what it does with the tool asked about."""
+
+    place: int
+    layer: str
+    why: str
+    here: str
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """The chain for one tool. ``obstacle``: why its server would not even be started, or ``None``."""
+
+    server: str
+    tool: str
+    tier: Tier
+    rule: str
+    held: str | None
+    obstacle: str | None
+    layers: list[Place]
+
+    def for_json(self) -> dict[str, Any]:
+        """As ``policy explain --json`` shows it."""
+        return {"name": f"{self.server}.{self.tool}", **msgspec.to_builtins(self)}
+
+
+async def list_tiers(context: Context, written: str | None = None) -> list[ToolTier]:
+    """Every tool that was listed last, and every rule that matches none of them; starts nothing.
+
+    Args:
+        written: A server alone, ``server.tool``, or a pattern.
+
+    Raises:
+        ConfigError: There is no such server or tool.
+    """
+    if written is not None and written not in context.config.servers:
+        name, key = _split(written, context)
+        known = await list_tiers(context, find_server(name, context.config).name)
+        rows = [row for row in known if row.name == key or _governs(key, row.name)]
+        if not rows:
+            near = difflib.get_close_matches(key, [row.name for row in known], 3, 0.5)
+            hint = (
+                f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"dragoman tier {name} lists what is known"
+            )
+            raise ConfigError(f"no tool of {name} is known as {key!r}", hint=hint)
+        return rows
+    config = context.config if written is None else only(context.config, [written])
+    catalogs = await _catalogs(context)
+    found = []
+    for name, server in config.servers.items():
+        rules, tools = rules_of(server), catalogs.get(name, [])
+        for tool in tools:
+            tier, rule, _ = rules.decide(tool)
+            found.append(ToolTier(server=name, name=tool, tier=tier, rule=rule))
+        for key, entry in server.tools.items():
+            if entry.tier is not None and not any(_governs(key, tool) for tool in tools):
+                rule = rules.decide(key).rule
+                found.append(ToolTier(server=name, name=key, tier=entry.tier, rule=rule, known=False))
+    return found
+
+
+async def set_tier(written: str, tier: str, context: Context, agreed: Agreement) -> TierChange:
+    """Write the tier of a tool or a pattern of tools to the file in use.
+
+    A pattern takes the rules along that name one of its tools (as `add` writes them), save those that say L3 or off. A project file that
+    was approved stays approved: the person who types this is the one who would be asked.
+
+    Args:
+        written: ``server.tool``, or a pattern such as ``server.read_*``.
+
+    Raises:
+        ConfigError: No such server, tool or tier, or the file cannot be changed.
+    """
+    if not is_tier(tier):
+        raise ConfigError(f"{checks.tier(tier)}", hint="L0 reads, L1 writes, L2 asks a person, L3 is off until switched on, off is gone")
+    name, key = _split(written, context)
+    before = find_server(name, context.config)
+    if (problem := checks.pattern(key)) is not None:
+        raise ConfigError(f"{key!r}: {problem}", hint=f"tools of {name}: dragoman tier")
+    catalogs = await _catalogs(context)
+    tools = catalogs.get(name, [])
+    if name in catalogs and not _is_pattern(key) and key not in tools:
+        near = difflib.get_close_matches(key, tools, 3, 0.5)
+        hint = f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"its tools: {', '.join(tools[:20])}"
+        raise ConfigError(f"the server {name} listed no tool {key!r} when it was last connected to", hint=hint)
+    file = write.target(context.named, user=False, env=context.env, cwd=context.cwd)
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        store = plumbing.store
+        state = await trust.trust_state(before, context.config, store)
+        was = rules_of(before).decide(key).tier
+        after = write.set_tiers(file, name, dict.fromkeys([key, *_taken_along(key, before)], tier)).servers[name]
+        await note(store, "tier set", agreed, server=name, tool=key, tier=tier, was=was, file=str(file))
+        if state == "approved" and _only_tiers_differ(before, after):
+            await trust.remember(after, file, store, agreed)
+    finally:
+        await plumbing.close()
+    matching = [tool for tool in tools if _governs(key, tool)]
+    rules = rules_of(after)
+    mine = [tool for tool in matching if rules.decide(tool).tier == tier]
+    return TierChange(
+        server=name,
+        key=key,
+        tier=tier,
+        file=str(file),
+        matches=mine,
+        covered=[tool for tool in matching if tool not in mine],
+        known=name in catalogs,
+        approval=state,
+    )
+
+
+async def explain(written: str, context: Context, *, somebody: bool, tap_for: TapFor | None = None) -> Explanation:
+    """What each layer would do with a call of a tool. Starts its server only where it was never listed.
+
+    Args:
+        somebody: A person could be asked.
+
+    Raises:
+        ConfigError: There is no such server.
+        UnknownTool: The server has no such tool.
+        TransportError, ProtocolError, NotAllowed: The server has to be started for this, and that did not work.
+    """
+    name, tool = _split(written, context)
+    find_server(name, context.config)
+    approver = DenyAll("nobody is asked for an explanation") if somebody else None
+    host = Host.from_config(context=context, approver=approver, lazy=True, tap_for=tap_for)
+    async with host:
+        slot = host.slots[name]
+        catalogs = await host.plumbing.store.catalogs()
+        if name in catalogs:
+            host.registry.set_server(name, tools_of(catalogs[name]), slot.spec.rules)
+        found = host.registry.find("tool", name, tool)
+        if found is None and name not in catalogs:
+            await slot.connected()
+            found = host.registry.find("tool", name, tool)
+        if found is None:
+            near = host.registry.nearest("tool", name, tool)
+            known = [entry.full_name for entry in host.registry.all(name)]
+            hint = f"did you mean {' or '.join(near)}?" if near else f"its tools: {', '.join(known[:20]) or 'none'}"
+            raise UnknownTool(f"the server {name} has no tool {tool!r}", hint=hint, server=name)
+        obstacle = None if slot.spec.enabled else f"the server {name} is switched off"
+        return Explanation(
+            server=name,
+            tool=tool,
+            tier=found.tier,
+            rule=found.rule,
+            held=found.held,
+            obstacle=obstacle or slot.spec.held_back,
+            layers=[Place(place=row.place, layer=row.layer, why=row.why, here=row.here) for row in host.stack.explain(found)],
+        )
+
+
+def _split(written: str, context: Context) -> tuple[str, str]:
+    """Server and tool, split at the first dot, as names of servers hold none.
+
+    Raises:
+        ConfigError: It has no dot.
+    """
+    server, dot, tool = written.partition(".")
+    if dot and server and tool:
+        return server, tool
+    names = list(context.config.servers)
+    if server in names:
+        raise ConfigError(f"{written!r} names a server and no tool", hint=f"write {server}.TOOL, or {server}.'*' for all of its tools")
+    near = difflib.get_close_matches(server, names, 1)
+    hint = f"write SERVER.TOOL{f', perhaps {near[0]}.TOOL' if near else ''}; servers: {', '.join(names) or 'none'}"
+    raise ConfigError(f"{written!r} is not the name of a tool", hint=hint)
+
+
+def _is_pattern(key: str) -> bool:
+    return "*" in key or "?" in key
+
+
+def _governs(key: str, tool: str) -> bool:
+    """Whether a key of a ``tools`` table speaks of a tool, other rules left aside."""
+    return Rules("x", {key: ToolRule("L0")}).decide(tool).tier == "L0"
+
+
+def _taken_along(key: str, server: ServerConfig) -> list[str]:
+    """Rules for single tools that a pattern overrules."""
+    if not _is_pattern(key):
+        return []
+    rules = {name: rule.tier for name, rule in server.tools.items() if not _is_pattern(name) and _governs(key, name)}
+    return [name for name, tier in rules.items() if tier not in (None, "L3", "off")]
+
+
+def _only_tiers_differ(before: ServerConfig, after: ServerConfig) -> bool:
+    return msgspec.structs.replace(before, tools=after.tools).launch_hash() == after.launch_hash()
+
+
+async def _catalogs(context: Context) -> dict[str, list[str]]:
+    """Names of tools by server, as they were listed last."""
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        return {name: [tool.name for tool in tools_of(catalog)] for name, catalog in (await plumbing.store.catalogs()).items()}
+    finally:
+        await plumbing.close()
