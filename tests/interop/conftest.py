@@ -1,0 +1,16 @@
+"""Everything in this folder is an interop test and says so by its marker; without the installs it fails, it does not skip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark by folder, so that no test here can forget it and reach `make quick`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.interop)
