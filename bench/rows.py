@@ -1,0 +1,224 @@
+"""The rows of the benchmark as data: who is measured, at what, and what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bench.figures import Goal
+
+LEVEL = 1.25
+"""What "level with" allows: repeated runs of one client on a shared machine differ by up to a quarter."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """
+    One measurement. ``pinned``: client and server share one CPU, which takes the kernel's placement of the two out of the figure.
+
+    ``kind`` is how a run is started: a *scenario* of drivers/scenarios.*, an *import*, a process *start* to its first line of output, or
+    the *install*. ``once`` names contenders too slow to run in every round. ``metrics`` are the columns shown: name to heading.
+    ``quick`` replaces the params in a quick run, ``quick_for`` changes some of them for one contender. ``noisy`` is false where counts or
+    bytes are measured, which neighbours do not touch.
+    """
+
+    name: str
+    title: str
+    contenders: tuple[str, ...]
+    metrics: Mapping[str, str]
+    goals: tuple[Goal, ...]
+    kind: str = "scenario"
+    scenario: str = ""
+    pinned: bool = False
+    params: Mapping[str, object] = field(default_factory=dict)
+    quick: Mapping[str, object] = field(default_factory=dict)
+    quick_for: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    once: tuple[str, ...] = ()
+    noisy: bool = True
+    timeout_s: float = 120.0
+    rounds: int | None = None
+
+
+SDKS = ("mcp2", "mcp1", "ts-sdk1", "ts-client2")
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "sequential",
+        "sequential small call, client and server pinned to one CPU",
+        ("floor", "client", *SDKS),
+        {"p50_us": "p50 µs", "mean_us": "mean µs", "p99_us": "p99 µs", "cpu_us": "client CPU µs"},
+        (
+            Goal("Client ≤ 2.0 × the asyncio raw-pipe floor", "p50_us", "client", "floor", at_most=2.0, unit="µs"),
+            Goal("Client ≥ 3.5 × faster than mcp 2.3.0", "p50_us", "mcp2", "client", at_least=3.5, unit="µs"),
+            Goal("Client level with TypeScript SDK 1.32, by the median", "p50_us", "client", "ts-sdk1", at_most=LEVEL, unit="µs"),
+            Goal(
+                "Client level with TypeScript SDK 1.32, by the mean (counts pauses)",
+                "mean_us",
+                "client",
+                "ts-sdk1",
+                at_most=LEVEL,
+                unit="µs",
+            ),
+        ),
+        scenario="sequential",
+        pinned=True,
+        params={"warmup": 1000, "calls": 5000},
+        quick={"warmup": 500, "calls": 2000},
+    ),
+    Row(
+        "unpinned",
+        "the same, placed by the kernel",
+        ("floor", "client", *SDKS),
+        {"p50_us": "p50 µs", "mean_us": "mean µs", "p99_us": "p99 µs", "cpu_us": "client CPU µs"},
+        (
+            Goal("Client against mcp 2.3.0", "p50_us", "mcp2", "client", unit="µs"),
+            Goal("Client against TypeScript SDK 1.32, by the median", "p50_us", "client", "ts-sdk1", unit="µs"),
+            Goal("Client against TypeScript SDK 1.32, by the mean", "mean_us", "client", "ts-sdk1", unit="µs"),
+        ),
+        scenario="sequential",
+        params={"warmup": 1000, "calls": 5000},
+        quick={"warmup": 500, "calls": 2000},
+    ),
+    Row(
+        "host",
+        "the same call through Host at L0, all layers and audit on",
+        ("host", "mcp2"),
+        {"p50_us": "p50 µs", "mean_us": "mean µs", "p99_us": "p99 µs", "cpu_us": "client CPU µs"},
+        (
+            Goal("Host ≥ 2 × faster than bare mcp 2.3.0", "p50_us", "mcp2", "host", at_least=2.0, unit="µs"),
+            Goal("the same by the mean, which counts what the audit writes in between", "mean_us", "mcp2", "host", unit="µs"),
+        ),
+        scenario="sequential",
+        pinned=True,
+        params={"warmup": 1000, "calls": 5000},
+        quick={"warmup": 500, "calls": 2000},
+    ),
+    Row(
+        "callbacks",
+        "event-loop callbacks per call",
+        ("floor", "client", "host", "mcp2", "mcp1"),
+        {"callbacks": "callbacks per call"},
+        (Goal("Client ≤ 3 callbacks per call", "callbacks", "client", at_most=3.0),),
+        scenario="callbacks",
+        params={"calls": 1000},
+        noisy=False,
+        rounds=1,
+    ),
+    Row(
+        "flight",
+        "64 calls in flight",
+        ("floor", "client", "host", *SDKS),
+        {"cpu_us": "client CPU µs per call", "calls_per_s": "calls/s"},
+        (
+            Goal("Client CPU per call ≤ 1/14 of mcp 2.3.0", "cpu_us", "mcp2", "client", at_least=14.0, unit="µs"),
+            Goal("Client CPU per call below TypeScript SDK 1.32", "cpu_us", "client", "ts-sdk1", at_most=1.0, strict=True, unit="µs"),
+            Goal("calls/s against mcp 2.3.0", "calls_per_s", "client", "mcp2", unit="/s"),
+        ),
+        scenario="flight",
+        params={"in_flight": 64, "warmup_s": 0.5, "seconds": 2.0},
+        quick={"in_flight": 64, "warmup_s": 0.3, "seconds": 0.8},
+    ),
+    Row(
+        "large",
+        "one 16 MB and one 64 MB text result on one line",
+        ("floor", "client", *SDKS),
+        {"small_ms": "16 MB ms", "large_ms": "64 MB ms", "growth": "growth (1.0 is linear)", "peak_rss_mb": "peak RSS MB"},
+        (
+            Goal("Client linear from 16 to 64 MB (1 is linear, 4 quadratic)", "growth", "client", at_most=1.5),
+            Goal("Client ≤ 2 × the floor at 16 MB", "small_ms", "client", "floor", at_most=2.0, unit="ms"),
+            Goal("Client ≤ 2 × the floor at 64 MB", "large_ms", "client", "floor", at_most=2.0, unit="ms"),
+            Goal("16 MB against mcp 2.3.0", "small_ms", "mcp2", "client", unit="ms"),
+        ),
+        scenario="large",
+        params={"small_mb": 16, "large_mb": 64},
+        quick_for={"mcp2": {"large_mb": 0}, "mcp1": {"large_mb": 0}},
+        once=("mcp2", "mcp1"),
+        timeout_s=240.0,
+    ),
+    Row(
+        "list",
+        "tools/list of 1,000 tools (640 KB), pinned",
+        ("floor", "client", *SDKS),
+        {"list_ms": "ms", "cpu_ms": "client CPU ms"},
+        (
+            Goal("Client ≤ 2.5 × the floor", "list_ms", "client", "floor", at_most=2.5, unit="ms"),
+            Goal("Client ≥ 9 × faster than mcp 2.3.0", "list_ms", "mcp2", "client", at_least=9.0, unit="ms"),
+        ),
+        scenario="listing",
+        pinned=True,
+        params={"tools": 1000},
+    ),
+    Row(
+        "flood",
+        "20,000 notifications during a call, pinned",
+        ("floor", "client", *SDKS),
+        {"late_ms": "answer later by ms"},
+        (Goal("Client's answer ≤ 0.5 s late", "late_ms", "client", at_most=500.0, unit="ms"),),
+        scenario="flood",
+        pinned=True,
+        params={"notifications": 20000},
+    ),
+    Row(
+        "import",
+        "import, CPU in a fresh process",
+        ("floor", "client", "loaded", "mcp2", "mcp1"),
+        {"import_cpu_ms": "CPU ms", "import_wall_ms": "wall ms", "modules": "modules"},
+        (
+            Goal("import dragoman ≤ 1.4 × import asyncio, msgspec", "import_cpu_ms", "client", "floor", at_most=1.4, unit="ms"),
+            Goal("the same with dragoman.Client used, which loads it", "import_cpu_ms", "loaded", "floor", at_most=1.4, unit="ms"),
+            Goal("import dragoman ≤ 1/7 of import mcp (2.3.0)", "import_cpu_ms", "mcp2", "client", at_least=7.0, unit="ms"),
+            Goal("import dragoman ≤ 1/7 of import mcp (1.30.0)", "import_cpu_ms", "mcp1", "client", at_least=7.0, unit="ms"),
+            Goal("import mcp (2.3.0) against dragoman with Client loaded", "import_cpu_ms", "mcp2", "loaded", unit="ms"),
+        ),
+        kind="import",
+    ),
+    Row(
+        "start",
+        "process start to first result",
+        ("floor", "client", "call", *SDKS),
+        {"first_ms": "first result ms", "exit_ms": "process end ms"},
+        (
+            Goal("python -c with Client ≥ 4 × faster than mcp 1.30.0", "first_ms", "mcp1", "client", at_least=4.0, unit="ms"),
+            Goal("dragoman call --on ≤ 2 × that of Client", "first_ms", "call", "client", at_most=2.0, unit="ms"),
+            Goal("python -c with Client against mcp 2.3.0", "first_ms", "mcp2", "client", unit="ms"),
+        ),
+        kind="start",
+    ),
+    Row(
+        "memory",
+        "memory per further connected server (1 to 50), each with one call done",
+        ("floor", "client", *SDKS),
+        {"rss_kb_each": "RSS KB each", "pss_kb_each": "PSS KB each", "rss_one_mb": "RSS MB with one"},
+        (
+            Goal("Client ≤ 30 KB per further server, RSS", "rss_kb_each", "client", at_most=30.0, unit="KB"),
+            Goal("Client ≤ 30 KB per further server, PSS", "pss_kb_each", "client", at_most=30.0, unit="KB"),
+        ),
+        scenario="memory",
+        noisy=False,
+        params={"servers": 50},
+    ),
+    Row(
+        "connect",
+        "connecting 50 servers at once",
+        ("floor", "client", *SDKS),
+        {"connect_ms": "ms", "cpu_ms": "client CPU ms"},
+        (Goal("Client ≤ 2 × the floor", "connect_ms", "client", "floor", at_most=2.0, unit="ms"),),
+        scenario="connecting",
+        params={"servers": 50, "rounds": 5},
+        quick={"servers": 50, "rounds": 3},
+    ),
+    Row(
+        "install",
+        "base install (command line, stdio, HTTP, governance) in a fresh environment",
+        ("client",),
+        {"distributions": "distributions", "megabytes": "MB without .pyc", "megabytes_pyc": "MB with .pyc"},
+        (
+            Goal("≤ 20 distributions", "distributions", "client", at_most=20.0),
+            Goal("≤ 36 MB", "megabytes", "client", at_most=36.0, unit="MB"),
+        ),
+        kind="install",
+        noisy=False,
+        rounds=1,
+        timeout_s=600.0,
+    ),
+)
