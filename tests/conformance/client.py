@@ -1,0 +1,70 @@
+"""What the official conformance suite starts as the client under test: its last argument is the URL of a mock server.
+
+Uses the installed package and its public interface only. What to do for a scenario comes from the environment:
+``MCP_CONFORMANCE_SCENARIO`` names it, ``MCP_CONFORMANCE_PROTOCOL_VERSION`` the revision the mock speaks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+
+import dragoman
+
+Scenario = Callable[[dragoman.Client], Awaitable[None]]
+
+
+async def tools_call(client: dragoman.Client) -> None:
+    """Call the one tool there is with two numbers."""
+    await client.list_tools()
+    await client.call_tool("add_numbers", {"a": 5, "b": 3})
+
+
+async def request_metadata(client: dragoman.Client) -> None:
+    """Any requests will do; the handshake had its first one refused on purpose."""
+    await client.request("tools/list", force=True)
+
+
+async def standard_headers(client: dragoman.Client) -> None:
+    """Everything that has a name in a header, on every name the server lists."""
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name, {})
+    for resource in await client.list_resources():
+        await client.read_resource(resource.uri)
+    for prompt in await client.list_prompts():
+        await client.get_prompt(prompt.name)
+
+
+async def request_state(client: dragoman.Client) -> None:
+    """Tools that want something first, with and without a state to echo, and two that do not."""
+    await client.list_tools()
+    for name in ("test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"):
+        await client.call_tool(name, {})
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "tools_call": tools_call,
+    "request-metadata": request_metadata,
+    "http-standard-headers": standard_headers,
+    "sep-2322-client-request-state": request_state,
+}
+
+
+async def accept(_asked: dragoman.Elicitation) -> dragoman.ElicitationAnswer:
+    """Play the person who says yes."""
+    return dragoman.ElicitationAnswer("accept", {"confirmed": True})
+
+
+async def main(url: str, scenario: str) -> None:
+    """Connect to the mock and act out a scenario."""
+    run = SCENARIOS.get(scenario)
+    if run is None:
+        raise SystemExit(f"scenario {scenario!r} is not covered; known are {', '.join(SCENARIOS)}")
+    async with dragoman.Client(url, name="dragoman-conformance", on_elicitation=accept, roots=[]) as client:
+        await run(client)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[-1], os.environ["MCP_CONFORMANCE_SCENARIO"]))
