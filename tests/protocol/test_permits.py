@@ -39,7 +39,7 @@ def test_what_the_stateless_era_removed_is_refused_with_what_to_use_instead() ->
         ({}, "tools/list", False),
         ({"tools": {}}, "tools/call", True),
         ({"tools": True}, "tools/call", True),
-        ({"tools": None}, "tools/call", False),
+        ({"tools": None}, "tools/call", True),
         ({"tools": False}, "tools/call", False),
         ({"resources": {}}, "resources/read", True),
         ({"resources": {}}, "resources/subscribe", False),

@@ -55,7 +55,7 @@ def _declared(capabilities: Mapping[str, object], need: str, revision: str) -> b
     if need == "completions" and revision == "2024-11-05":
         return True  # the capability came with 2025-03-26
     name, _, member = need.partition(".")
-    value = capabilities.get(name)
-    if value is None or value is False:
-        return False
+    value = capabilities.get(name, False)
+    if value is False:
+        return False  # null is what some servers write for {}
     return not member or bool(isinstance(value, Mapping) and value.get(member))
