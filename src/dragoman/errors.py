@@ -174,7 +174,7 @@ class CallFailed(DragomanError):
 
 
 class ServerError(CallFailed):
-    """The server answered with a JSON-RPC error object."""
+    """The server answered with a JSON-RPC error object: its ``code``, ``message`` and ``data``, all untrusted."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class MalformedResponse(CallFailed):
 
 
 class CallTimeout(CallFailed):
-    """No answer within the deadline; the server was told to stop."""
+    """No answer within the deadline, ``after_s`` seconds; the server was told to stop."""
 
     cli_exit = 5
 

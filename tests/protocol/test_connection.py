@@ -24,6 +24,7 @@ from dragoman.protocol.events import (
     ResponseUnreadable,
     ResultReceived,
 )
+from dragoman.protocol.refusals import Refusal
 from dragoman.wire.envelope import RequestId
 from dragoman.wire.revisions import LEGACY, MODERN
 from tests.protocol.peers import feed, kinds, new_client, open_client, sent
@@ -116,7 +117,7 @@ class EveryRequestSettlesOnce(RuleBasedStateMachine):
     @precondition(lambda self: self.started)
     @rule(data=st.data(), was_sent=st.booleans())
     def end_stream(self, data: st.DataObject, was_sent: bool) -> None:
-        self.connection.receive_stream_end(data.draw(st.sampled_from(self.started)), "reset", sent=was_sent)
+        self.connection.receive_stream_end(data.draw(st.sampled_from(self.started)), Refusal("reset", sent=was_sent))
         self._drain()
 
     @rule(ask_id=st.integers(0, 4) | st.sampled_from(["a", "1"]), method=st.sampled_from(["ping", "roots/list", "x"]))

@@ -13,6 +13,7 @@ from msgspec import Raw
 from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
 from dragoman.protocol.events import Peer
 from dragoman.protocol.handshake import ClientHandshake, Identity, ServerHandshake
+from dragoman.protocol.refusals import Refusal
 from dragoman.wire.envelope import ErrorBody, RequestId
 from dragoman.wire.listing import Implementation
 from dragoman.wire.revisions import ALL, LEGACY, MODERN, Era
@@ -270,16 +271,16 @@ def test_pinned_modern_revision_is_never_followed_by_initialize() -> None:
 def test_lost_probe_leads_to_initialize_and_a_lost_initialize_to_the_end() -> None:
     """A transport with a stream for each request loses them one by one."""
     wire = Wire()
-    wire.handshake.on_lost(wire.ids["server/discover"], "reset")
+    wire.handshake.on_lost(wire.ids["server/discover"], Refusal("reset"))
     assert wire.sent[-1] == ("initialize", OLD)
-    wire.handshake.on_lost(wire.ids["initialize"], "reset again")
+    wire.handshake.on_lost(wire.ids["initialize"], Refusal("reset again"))
     assert str(wire.error) == "reset again"
 
 
 @pytest.mark.parametrize("lost", ["server/discover", "initialize"])
 def test_one_of_two_lost_leaves_the_other_to_decide(lost: str) -> None:
     wire = Wire().slow()
-    wire.handshake.on_lost(wire.ids[lost], "reset")
+    wire.handshake.on_lost(wire.ids[lost], Refusal("reset"))
     assert not wire.outcome
     decided = wire.probe(DISCOVERED) if lost == "initialize" else wire.init(OLD)
     assert decided.peer.era == ("modern" if lost == "initialize" else "legacy")
@@ -287,7 +288,7 @@ def test_one_of_two_lost_leaves_the_other_to_decide(lost: str) -> None:
 
 def test_probe_lost_after_initialize_was_refused_ends_with_the_refusal() -> None:
     wire = Wire().slow().init_refused(-32000)
-    wire.handshake.on_lost(wire.ids["server/discover"], "reset")
+    wire.handshake.on_lost(wire.ids["server/discover"], Refusal("reset"))
     assert "refuses to initialize" in str(wire.error)
 
 
@@ -328,7 +329,7 @@ def test_whatever_arrives_there_is_one_outcome_at_most_and_something_is_open_unt
             if kind == "result":
                 wire.handshake.on_result(request_id, Raw(msgspec.json.encode(value)))
             elif kind == "lost":
-                wire.handshake.on_lost(request_id, "reset")
+                wire.handshake.on_lost(request_id, Refusal("reset"))
             else:
                 data = {"supported": value[1]} if isinstance(value[1], list) else value[1]
                 wire.handshake.on_error(request_id, ErrorBody(value[0], "no", data))

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dragoman.protocol.actions import STDIO, Close, CloseStream, Send, Traits
+from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
 from dragoman.testing import transports as suite
 from dragoman.testing.transports import check_transport, respond
 from dragoman.transports.base import Closed, Oversized, Received, Sink, Transport
@@ -26,7 +26,7 @@ class Echo:
     async def open(self, report: Sink) -> None:
         self.report = report
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
+    async def perform(self, action: Performable) -> None:
         if isinstance(action, Close) and self.flaw != "ignores Close":
             await self.close()
         if not isinstance(action, Send):

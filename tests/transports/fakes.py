@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from dragoman.protocol.actions import HTTP, Action, Close, CloseStream, Send, SetTimer, Traits
+from dragoman.protocol.actions import HTTP, Action, Close, CloseStream, Listen, Performable, Resume, Send, SetTimer, Traits
 from dragoman.protocol.connection import Connection
 from dragoman.protocol.events import Event
-from dragoman.transports.base import Closed, Oversized, Received, Report, Sink, StreamEnded
+from dragoman.transports.base import Closed, Oversized, Received, Report, Sink, StreamEnded, refusal_of
 from dragoman.wire.envelope import RequestId
 
 
@@ -21,12 +21,14 @@ class StreamingFake:
         sent: Every message, in order.
         streams: The requests whose streams are open, with the message that opened each.
         closed_streams: What ``CloseStream`` was asked for, in order.
+        gets: What was asked for besides, in order.
     """
 
     def __init__(self) -> None:
         self.sent: list[Send] = []
         self.streams: dict[RequestId, Send] = {}
         self.closed_streams: list[RequestId] = []
+        self.gets: list[Listen | Resume] = []
         self.is_closed = False
         self._report: Sink | None = None
 
@@ -45,7 +47,7 @@ class StreamingFake:
         """``open`` without ``await``, for tests of the engine."""
         self._report = report
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
+    async def perform(self, action: Performable) -> None:
         self.apply(action)
 
     def apply(self, action: Action) -> None:
@@ -60,6 +62,8 @@ class StreamingFake:
                 self.streams.pop(request_id, None)
             case Close():
                 self._shut(action.reason)
+            case Listen() | Resume():
+                self.gets.append(action)
             case SetTimer():
                 pass  # for the driver
 
@@ -96,12 +100,12 @@ class StreamingFake:
 def feed(connection: Connection, report: Report) -> None:
     """Hand one report to an engine, as a driver does."""
     match report:
-        case Received(message=message, via=via):
-            connection.receive(message, via)
+        case Received(message=message, via=via, status=status):
+            connection.receive(message, via, status)
         case Oversized():
             connection.receive_oversized(report.head, report.tail, report.size, report.limit, report.via)
-        case StreamEnded(via=via, reason=reason):
-            connection.receive_stream_end(via, reason)
+        case StreamEnded():
+            connection.receive_stream_end(report.via, refusal_of(report), report.position)
         case Closed(reason=reason):
             connection.receive_eof(reason)
 

@@ -35,8 +35,8 @@ class Answers:
         self._handshake = handshake
         self._emit = emit
 
-    def take(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray) -> None:
-        """One message without a method."""
+    def take(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray, status: int | None = None) -> None:
+        """One message without a method; ``status`` is HTTP's, where it was not one of success."""
         result, error = envelope.result, envelope.error
         if error is not UNSET and bytes(error) == b"null":
             error = UNSET  # some servers always write both members
@@ -48,6 +48,8 @@ class Answers:
                 self._violation("no-id", f"an error without an id: {text}" if text else "neither a method nor an id", message)
                 return
             request_id = via  # HTTP refusals often lack the id; the stream says which request is meant
+        elif status is not None and via is not None and error is not UNSET and stated not in self._pending:
+            request_id = via  # and some put a word there, such as "server-error"
         else:
             request_id = stated
         request_id = self._match(request_id, via, message)
@@ -63,7 +65,7 @@ class Answers:
                 body = ErrorBody(INVALID_REQUEST, bytes(error)[:SAMPLE].decode("utf-8", "replace"))
                 self._violation("bad-error", "an error object without code and message", message)
             if entry.handshake and self._handshake is not None:
-                self._handshake.on_error(request_id, body)
+                self._handshake.on_error(request_id, body, status)
             else:
                 self._emit(ErrorReceived(request_id, body))
         elif result is UNSET:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, LocalProtocolError
-from dragoman.protocol.actions import STDIO, Action, Close, CloseStream, Send, SetTimer, Traits
+from dragoman.protocol.actions import STDIO, Action, Close, CloseStream, Send, Session, SetTimer, Traits
 from dragoman.protocol.answers import Answers
 from dragoman.protocol.asks import Asks
 from dragoman.protocol.events import (
@@ -40,7 +40,9 @@ from dragoman.protocol.inbound import raw_or_empty, read_strictly, recover, resp
 from dragoman.protocol.notices import Notices
 from dragoman.protocol.pending import PendingTable
 from dragoman.protocol.permits import Permits
+from dragoman.protocol.refusals import Refusal
 from dragoman.protocol.stamp import Params, Stamp
+from dragoman.protocol.streams import Position, Streams
 from dragoman.wire.envelope import (
     Envelope,
     ErrorBody,
@@ -102,11 +104,16 @@ class Connection:
         self._actions: list[Action] = []
         self._permits = Permits(None, to_server=role is Role.CLIENT)
         self._stamp = Stamp("", modern=False, info=identity.info, capabilities={}, headers=False)
-        self._client = ClientHandshake(self, identity, revisions=revisions, known=known) if role is Role.CLIENT else None
+        self._session: Session = "none"
+        self._client: ClientHandshake | None = None
+        if role is Role.CLIENT:
+            answers_each = traits.request_scoped_streams
+            self._client = ClientHandshake(self, identity, revisions=revisions, known=known, answers_each=answers_each)
         self._server = ServerHandshake(identity, revisions) if role is Role.SERVER else None
         self._asks = Asks(self._events.append, self._server, self._negotiated)
         self._answers = Answers(self._pending, self._client, self._events.append)
         self._notices = Notices(self._pending, self._asks, self._events.append, is_server=role is Role.SERVER)
+        self._streams = Streams(self._pending, self._client, self._events.append, lambda action: self._actions.append(action))
 
     # --- draining -----------------------------------------------------------------------------------------------
 
@@ -137,6 +144,11 @@ class Connection:
     def asked_both_ways(self) -> bool:
         """The peer is modern and was sent ``initialize`` all the same, because it was slow."""
         return self._client is not None and self._client.asked_both_ways
+
+    @property
+    def session_lost(self) -> bool:
+        """The peer no longer knows our session: whatever is sent here is refused."""
+        return self._streams.session_lost
 
     # --- doing --------------------------------------------------------------------------------------------------
 
@@ -194,7 +206,7 @@ class Connection:
             if isinstance(exc, LocalProtocolError):
                 raise
             raise LocalProtocolError(f"the params of {method} cannot be written as JSON: {exc}") from exc
-        self._actions.append(Send(message, request_id, self._stamp.headers(method, params, headers)))
+        self._actions.append(Send(message, request_id, self._stamp.headers(method, params, headers), self._session))
         return request_id
 
     def notify(self, method: str, params: Params = None) -> None:
@@ -223,23 +235,32 @@ class Connection:
         if entry is None:
             return
         if self.traits.request_scoped_streams:
+            self._streams.forget(request_id)
             self._actions.append(CloseStream(request_id))
         if self.state is State.OPEN and not (self._stamp.modern and self.traits.cancel_closes_stream):
             self.notify(CANCELLED, {"requestId": request_id, "reason": reason[:200]})
 
     # --- feeding ------------------------------------------------------------------------------------------------
 
-    def receive(self, message: bytes | bytearray, via: RequestId | None = None) -> None:
+    def receive(self, message: bytes | bytearray, via: RequestId | None = None, status: int | None = None) -> None:
         """Take in one message; never raises at its content.
 
         Args:
             message: One line, one HTTP body, one SSE event.
             via: The request on whose stream it arrived, where the transport has one for each.
+            status: HTTP's, where it was not one of success.
         """
+        if status is not None and self._streams.turned_away(via, status, message):
+            return
         envelope = read_strictly(message)
         if envelope is not None:
-            self._classify(envelope, via, message)
-            return
+            self._classify(envelope, via, message, status)
+        else:
+            self._recover(message, via, status)
+        if self._streams.courses:
+            self._streams.prune()
+
+    def _recover(self, message: bytes | bytearray, via: RequestId | None, status: int | None) -> None:
         recovered = recover(message)
         sample = bytes(message[:SAMPLE])
         revision = self.peer.revision if self.peer else ""
@@ -248,7 +269,7 @@ class Connection:
                 continue  # the one revision that has them
             self._violation(kind, detail, sample)
         for item in recovered.messages:
-            self._classify(item, via, message)
+            self._classify(item, via, message, status)
         for answer in recovered.unreadable:
             self._answers.take_unreadable(answer.request_id, via, answer.reason)
 
@@ -261,19 +282,16 @@ class Connection:
         if request_id is not None:
             self._answers.take_unreadable(request_id, via, f"the answer is {size} bytes, limit {limit}", size)
 
-    def receive_stream_end(self, via: RequestId, reason: str, *, sent: bool = True) -> None:
-        """The stream of a request ended; if it brought no answer, the request is lost.
+    def receive_stream_end(self, via: RequestId | None, refusal: Refusal, position: Position | None = None) -> None:
+        """A stream ended. If it brought no answer, it is continued where that is possible, or the request is lost.
 
         Args:
-            sent: False only where the request provably never left this machine.
+            via: The request it belongs to; ``None``: the stream for what belongs to no request.
+            refusal: How it ended.
+            position: How far it came, where it was a stream of events.
         """
-        entry = self._pending.settle(via)
-        if entry is None:
-            return
-        if entry.handshake and self._client is not None:
-            self._client.on_lost(via, reason)
-        else:
-            self._events.append(RequestLost(via, reason, sent))
+        if self.state is not State.CLOSED:
+            self._streams.ended(via, refusal, position)
 
     def receive_eof(self, reason: str) -> None:
         """Nothing more will arrive: every open request is lost."""
@@ -294,12 +312,12 @@ class Connection:
 
     # --- classifying --------------------------------------------------------------------------------------------
 
-    def _classify(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray) -> None:
+    def _classify(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray, status: int | None) -> None:
         if self.state is State.CLOSED:
             return
         method, request_id = envelope.method, envelope.id
         if method is UNSET:
-            self._answers.take(envelope, via, message)
+            self._answers.take(envelope, via, message, status)
         elif request_id is UNSET:
             self._notices.take(method, raw_or_empty(envelope.params))
         elif request_id is None:
@@ -322,7 +340,7 @@ class Connection:
         body = stamp.params(params, None, None)
         # initialize is sent before anything is negotiated, so it carries no version header.
         headers = stamp.headers(method, params) if modern else ()
-        self._actions.append(Send(encode(Request(request_id, method, body)), request_id, headers))
+        self._actions.append(Send(encode(Request(request_id, method, body)), request_id, headers, "none" if modern else "opens"))
         return request_id
 
     def set_timer(self, after_s: float) -> None:
@@ -339,7 +357,10 @@ class Connection:
         """The handshake succeeded."""
         self._negotiated(peer)
         if peer.era == "legacy":
-            self._send(Notification(INITIALIZED), self._stamp.headers(INITIALIZED, None))
+            headers = self._stamp.headers(INITIALIZED, None)
+            self._actions.append(Send(encode(Notification(INITIALIZED)), None, headers, "confirms"))
+            if self.traits.listen_stream:
+                self._streams.listen(headers)
 
     def failed(self, error: DragomanError) -> None:
         """The handshake failed."""
@@ -351,6 +372,7 @@ class Connection:
         self.peer = peer
         self.state = State.OPEN
         self._stamp = self._make_stamp(peer.revision, peer.era == "modern")
+        self._session = "none" if peer.era == "modern" else "within"
         self._asks.modern_client = self._notices.modern_server = self.role is Role.CLIENT and peer.era == "modern"
         self._permits = Permits(peer, to_server=self.role is Role.CLIENT)
         self._events.append(Negotiated(peer))
@@ -360,9 +382,9 @@ class Connection:
 
     def _reply(self, request_id: RequestId, outcome: Any) -> None:
         if isinstance(outcome, ErrorBody):
-            self._send(ErrorResponse(request_id, outcome))
+            self._send(ErrorResponse(request_id, outcome), self._stamp.of_answers)
         else:
-            self._send(ResultResponse(request_id, outcome))
+            self._send(ResultResponse(request_id, outcome), self._stamp.of_answers)
 
     def _send(self, message: Outgoing, headers: tuple[tuple[str, str], ...] = ()) -> None:
         try:
@@ -372,7 +394,7 @@ class Connection:
                 data = encode(ErrorResponse(message.id, ErrorBody(-32603, f"the answer cannot be written as JSON: {exc}")))
             else:
                 raise LocalProtocolError(f"the message cannot be written as JSON: {exc}") from exc
-        self._actions.append(Send(data, None, headers))
+        self._actions.append(Send(data, None, headers, self._session))
 
     def _violation(self, kind: str, detail: str, sample: bytes | bytearray = b"") -> None:
         self._events.append(PeerViolation(kind, detail, bytes(sample)))

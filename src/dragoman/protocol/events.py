@@ -67,7 +67,7 @@ class ResponseUnreadable(msgspec.Struct, frozen=True):
 
 
 class RequestLost(msgspec.Struct, frozen=True):
-    """The answer to our request can no longer arrive. ``sent`` is false only where it provably never left."""
+    """The answer to our request can no longer arrive. ``sent`` is false only where it provably never left, or was turned away unread."""
 
     request_id: RequestId
     reason: str
@@ -118,6 +118,12 @@ class PeerViolation(msgspec.Struct, frozen=True):
     sample: bytes = b""
 
 
+class SessionLost(msgspec.Struct, frozen=True):
+    """The peer no longer knows our session; what is sent on this connection from now on is refused. Said once."""
+
+    reason: str
+
+
 class ConnectionEnded(msgspec.Struct, frozen=True):
     """Nothing more will arrive; every open request was reported lost before this."""
 
@@ -136,5 +142,6 @@ Event = (
     | AskReceived
     | AskCancelled
     | PeerViolation
+    | SessionLost
     | ConnectionEnded
 )

@@ -19,6 +19,10 @@ refuses ``initialize``. The table below says what each answer means; nothing her
     initialize refused, probe never sent       -> probe
     either lost, the other still open          -> wait for the other
 
+Over HTTP an answer need not be a message. Then it is a refusal like any other, with a status; revisions that it lists in
+plain words count. 401 and 403, a gateway's 429, 502, 503 and 504, and a connection that was refused say nothing of eras and
+end it at once. There each request is answered on a stream of its own, so nobody has to guess after one second.
+
 Source: MCP 2026-07-28 basic/transports/stdio#backward-compatibility and streamable-http#backward-compatibility.
 """
 
@@ -32,7 +36,15 @@ from msgspec import Raw
 
 from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
 from dragoman.protocol.events import Peer
-from dragoman.wire.envelope import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, ErrorBody, RequestId, decode_any
+from dragoman.protocol.refusals import Refusal, supported, versions_in
+from dragoman.wire.envelope import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    ErrorBody,
+    RequestId,
+    decode_any,
+)
 from dragoman.wire.listing import Implementation
 from dragoman.wire.methods import META_SERVER_INFO
 from dragoman.wire.revisions import ALL, LEGACY, MODERN, Era, newest_mutual
@@ -73,17 +85,27 @@ class ClientHandshake:
         identity: Who we are.
         revisions: What we speak here, newest first.
         known: The era that this server answered in last time, or ``None``.
+        answers_each: Each request has a stream of its own that ends, so that silence means a slow server and nothing else.
     """
 
-    def __init__(self, io: HandshakeIO, identity: Identity, *, revisions: tuple[str, ...] = ALL, known: Era | None = None) -> None:
+    def __init__(
+        self,
+        io: HandshakeIO,
+        identity: Identity,
+        *,
+        revisions: tuple[str, ...] = ALL,
+        known: Era | None = None,
+        answers_each: bool = False,
+    ) -> None:
         self._io = io
         self._identity = identity
         self._modern = tuple(r for r in MODERN if r in revisions)
         self._legacy = tuple(r for r in LEGACY if r in revisions)
         self._known = known
+        self._answers_each = answers_each
         self._probe: RequestId | None = None
         self._init: RequestId | None = None
-        self._init_error: ErrorBody | None = None
+        self._init_refusal: Refusal | None = None
         self._tried_init = self._probed = False
         self._offered = self._lost = ""
         self._version_retries = 0
@@ -96,7 +118,7 @@ class ClientHandshake:
             return
         self._send_probe(self._modern[0])
         if self._legacy:
-            self._io.set_timer(KNOWN_WAIT_S if self._known == "modern" else PROBE_WAIT_S)
+            self._io.set_timer(KNOWN_WAIT_S if self._known == "modern" or self._answers_each else PROBE_WAIT_S)
 
     @property
     def asked_both_ways(self) -> bool:
@@ -124,21 +146,19 @@ class ClientHandshake:
             self._init = None
             self._initialized(members)
 
-    def on_error(self, request_id: RequestId, error: ErrorBody) -> None:
-        """A refusal of one of our two requests."""
-        if self._done:
-            return
-        if request_id == self._probe:
-            self._probe = None
-            self._probe_refused(error)
-        elif request_id == self._init:
-            self._init = None
-            self._init_error = error
-            self._initialize_refused(error)
+    def on_error(self, request_id: RequestId, error: ErrorBody, status: int | None = None) -> None:
+        """A refusal of one of our two requests; ``status`` is HTTP's, where it was not one of success."""
+        self._refused(request_id, Refusal(error.message, status=status, error=error))
 
-    def on_lost(self, request_id: RequestId, reason: str) -> None:
-        """One of our two requests will never be answered, e.g. its HTTP exchange failed."""
+    def on_lost(self, request_id: RequestId, refusal: Refusal) -> None:
+        """One of our two requests will never be answered by a message, e.g. its HTTP exchange failed."""
         if self._done or request_id not in (self._probe, self._init):
+            return
+        if refusal.says_nothing_of_eras:
+            self._fail(refusal.failure())
+            return
+        if refusal.status is not None:
+            self._refused(request_id, refusal)
             return
         if request_id == self._probe:
             self._probe = None
@@ -146,11 +166,22 @@ class ClientHandshake:
                 self._send_initialize(self._legacy[0])
                 return
         else:
-            self._init, self._lost = None, reason
-        if self._init_error is not None:
-            self._initialize_refused(self._init_error)
+            self._init, self._lost = None, refusal.reason
+        if self._init_refusal is not None:
+            self._initialize_refused(self._init_refusal)
         elif self._probe is None and self._init is None:
-            self._fail(ConnectFailed(reason))
+            self._fail(ConnectFailed(refusal.reason))
+
+    def _refused(self, request_id: RequestId, refusal: Refusal) -> None:
+        if self._done:
+            return
+        if request_id == self._probe:
+            self._probe = None
+            self._probe_refused(refusal)
+        elif request_id == self._init:
+            self._init = None
+            self._init_refusal = refusal
+            self._initialize_refused(refusal)
 
     # --- what each answer means ---------------------------------------------------------------------------------
 
@@ -165,11 +196,12 @@ class ClientHandshake:
             return
         self._fall_back(newest_mutual(self._legacy, offered), theirs=offered)
 
-    def _probe_refused(self, error: ErrorBody) -> None:
-        if error.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
+    def _probe_refused(self, refusal: Refusal) -> None:
+        error = refusal.error
+        if error is not None and error.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
             self._fail(ServerError(error.code, error.message, _data(error), hint="the server is modern and refuses our probe"))
             return
-        if error.code == UNSUPPORTED_VERSION and (offered := _supported(error)):
+        if error is not None and error.code == UNSUPPORTED_VERSION and (offered := supported(_data(error))):
             revision = newest_mutual(self._modern, offered)
             if revision is not None and self._version_retries < _MAX_VERSION_RETRIES:
                 self._version_retries += 1
@@ -177,7 +209,7 @@ class ClientHandshake:
                 return
             self._fall_back(newest_mutual(self._legacy, offered), theirs=offered)
             return
-        self._fall_back(self._newest_legacy(), error=error)
+        self._fall_back(newest_mutual(self._legacy, _listed(refusal)) or self._newest_legacy(), refusal=refusal)
 
     def _initialized(self, members: dict[str, Any]) -> None:
         revision = members.get("protocolVersion")
@@ -189,10 +221,10 @@ class ClientHandshake:
             return
         self._fail(VersionMismatch(self._ours(), (revision,)))
 
-    def _initialize_refused(self, error: ErrorBody) -> None:
+    def _initialize_refused(self, refusal: Refusal) -> None:
         if self._probe is not None:
             return  # a slow modern server refuses this and answers the probe, in either order
-        offered = _supported(error)
+        offered = _listed(refusal)
         revision = newest_mutual(self._modern, offered)
         if revision is None and not self._probed and self._modern and not offered:
             revision = self._modern[0]  # it was legacy the last time and is no longer
@@ -205,23 +237,28 @@ class ClientHandshake:
             self._version_retries += 1  # the specification wants a counter-offer here, but some servers refuse and list what they speak
             self._send_initialize(legacy)
             return
-        self._fail(self._refusal(error))
+        self._fail(self._failure(refusal, offered))
 
-    def _refusal(self, error: ErrorBody) -> DragomanError:
-        offered = _supported(error)
+    def _failure(self, refusal: Refusal, offered: list[str]) -> DragomanError:
         if offered and newest_mutual(self._ours(), offered) is None:
             return VersionMismatch(self._ours(), offered)
-        return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error))
+        error = refusal.error
+        if error is not None and (refusal.status is None or error.code == UNSUPPORTED_VERSION):
+            return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error))
+        if refusal.status is not None and refusal.status < 400:
+            return ConnectFailed(f"this is no MCP endpoint: {refusal.reason}", status=refusal.status, body=refusal.body or None)
+        said = f"HTTP {refusal.status}: error {error.code}: {error.message}" if error is not None else refusal.reason
+        return msgspec.structs.replace(refusal, reason=said).failure("the server refuses to initialize: ")
 
     # --- steps --------------------------------------------------------------------------------------------------
 
-    def _fall_back(self, revision: str | None, *, theirs: list[Any] | None = None, error: ErrorBody | None = None) -> None:
+    def _fall_back(self, revision: str | None, *, theirs: list[Any] | None = None, refusal: Refusal | None = None) -> None:
         if self._tried_init:
-            if self._init_error is not None:
+            if self._init_refusal is not None:
                 if theirs is not None and newest_mutual(self._ours(), theirs) is None:
                     self._fail(VersionMismatch(self._ours(), _strings(theirs)))
                 else:
-                    self._initialize_refused(self._init_error)
+                    self._initialize_refused(self._init_refusal)
             elif self._init is None:
                 self._fail(ConnectFailed(self._lost))
             return  # otherwise its answer decides
@@ -229,8 +266,11 @@ class ClientHandshake:
             self._send_initialize(revision)
         elif theirs is None:
             message = f"the server does not speak {', '.join(self._modern)}"
-            detail = f" (it answered {error.code}: {error.message})" if error else ""
-            self._fail(ConnectFailed(message + detail, hint="older revisions were not tried: they were not among those offered here"))
+            hint = "older revisions were not tried: they were not among those offered here"
+            if refusal is not None:
+                code = f"{refusal.error.code}: " if refusal.error is not None else ""
+                message += f" (it answered {code}{refusal.reason})"
+            self._fail(ConnectFailed(message, status=refusal.status if refusal is not None else None, hint=hint))
         else:
             self._fail(VersionMismatch(self._ours(), _strings(theirs)))
 
@@ -240,7 +280,7 @@ class ClientHandshake:
 
     def _send_initialize(self, revision: str) -> None:
         self._tried_init = True
-        self._offered, self._init_error = revision, None
+        self._offered, self._init_refusal = revision, None
         params = {"protocolVersion": revision, "capabilities": dict(self._identity.capabilities), "clientInfo": self._identity.info}
         self._init = self._io.send_handshake("initialize", params, revision)
 
@@ -340,10 +380,10 @@ def _data(error: ErrorBody) -> Any:
     return None if error.data is msgspec.UNSET else error.data
 
 
-def _supported(error: ErrorBody) -> list[str]:
-    data = _data(error)
-    offered = data.get("supported") if isinstance(data, dict) else None
-    return _strings(offered)
+def _listed(refusal: Refusal) -> list[str]:
+    """The revisions that a refusal names: in its data, or else in its words."""
+    error = refusal.error
+    return supported(_data(error)) or versions_in(error.message) if error is not None else versions_in(refusal.body)
 
 
 def _strings(values: object) -> list[str]:

@@ -23,6 +23,7 @@ _METHOD: Final = re.compile(rb'"method"\s*:')
 _EDGE: Final = 4096
 _MAX_STARTS: Final = 64
 _MAX_NOTES: Final = 16
+_MAX_COMMAS: Final = 10_000
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -70,7 +71,8 @@ def recover(message: bytes | bytearray) -> Recovered:
         envelope = read_strictly(text.encode())
         if envelope is not None:
             return Recovered((envelope,), notes=tuple(notes))
-    if text.startswith("["):
+    # An array of millions of numbers would fill the memory before anybody sees that it is no batch; messages in one are found below.
+    if text.startswith("[") and text.count(",") <= _MAX_COMMAS:
         batch = _batch(text)
         if batch is not None:
             return Recovered(batch.messages, batch.unreadable, (*notes, *batch.notes))
@@ -91,9 +93,9 @@ def response_id(head: bytes, tail: bytes) -> RequestId | None:
     Only an ``"id"`` before the result begins, or the last one after it, is believed; text inside a result never is.
     """
     start = _RESPONSE.search(head)
-    if start is None and b'"jsonrpc"' not in head[:200]:
-        return None
-    before = head[: start.start()] if start else head
+    if start is None:
+        return None  # half a line may hold our id by chance, e.g. a message that was cut; it answers nothing
+    before = head[: start.start()]
     if _METHOD.search(before):
         return None
     match = _ID.search(before)
@@ -128,8 +130,8 @@ def _batch(text: str) -> Recovered | None:
         if envelope is not None:
             messages.append(envelope)
             continue
-        if bytes(part).startswith(b"["):
-            notes.append(("noise", "a batch inside a batch"))
+        if not bytes(part).startswith(b"{"):
+            notes.append(("noise", "something in a batch that is no message"))
             continue
         inner = recover(bytes(part))
         messages += inner.messages

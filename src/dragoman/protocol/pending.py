@@ -39,6 +39,10 @@ class PendingTable:
         self._entries[request_id] = Entry(method, handshake)
         return request_id
 
+    def get(self, request_id: RequestId) -> Entry | None:
+        """Look at an open request without taking it out."""
+        return self._entries.get(request_id)
+
     def settle(self, request_id: RequestId) -> Entry | None:
         """Take the request out, or ``None`` if it is not open: the one way out of the table."""
         return self._entries.pop(request_id, None)

@@ -79,14 +79,14 @@ class SseParser:
         limit: Most bytes of data in one event.
 
     Attributes:
-        last_id: The last id seen, what a legacy client sends as ``Last-Event-ID``.
+        last_id: The id of the last event that was complete, what a legacy client sends as ``Last-Event-ID``.
         retry_ms: The last reconnection time seen; an event need not follow it.
     """
 
-    __slots__ = ("_after_cr", "_bom", "_data", "_event", "_limit", "_line", "_mode", "_over", "_retry", "last_id", "retry_ms")
+    __slots__ = ("_after_cr", "_bom", "_data", "_event", "_id", "_limit", "_line", "_mode", "_over", "_retry", "last_id", "retry_ms")
 
     def __init__(self, limit: int) -> None:
-        self.last_id = ""
+        self.last_id = self._id = ""
         self.retry_ms: int | None = None
         self._limit = limit
         self._bom: bytes | None = b""  # what may be the start of a byte order mark; None once that is settled
@@ -194,11 +194,12 @@ class SseParser:
             self._add_data(value)
         elif name == b"id":
             if b"\0" not in value:
-                self.last_id = value.decode("utf-8", "replace")
+                self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and value.isdigit() and len(value) <= _RETRY_DIGITS:
             self._retry = self.retry_ms = int(value)
 
     def _dispatch(self, found: list[SseEvent | SseDiscarded]) -> None:
+        self.last_id = self._id  # not before: an event that was cut off has to be sent again
         if self._over is not None:
             found.append(self._over.done())
         elif self._data is not None:

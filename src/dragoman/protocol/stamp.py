@@ -42,12 +42,13 @@ def header_value(value: str | int | bool) -> str:
 class Stamp:
     """Builds the body and headers of requests for one negotiated revision."""
 
-    __slots__ = ("_headers", "_meta", "_meta_raw", "modern", "revision")
+    __slots__ = ("_headers", "_meta", "_meta_raw", "modern", "of_answers", "revision")
 
     def __init__(self, revision: str, *, modern: bool, info: Implementation, capabilities: Mapping[str, Any], headers: bool) -> None:
         self.revision = revision
         self.modern = modern
         self._headers = headers
+        self.of_answers: tuple[tuple[str, str], ...] = (("MCP-Protocol-Version", revision),) if headers and revision else ()
         self._meta: dict[str, Any] = (
             {META_VERSION: revision, META_CLIENT_INFO: info, META_CLIENT_CAPABILITIES: dict(capabilities)} if modern else {}
         )

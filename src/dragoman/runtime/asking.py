@@ -29,6 +29,7 @@ class Elicitation(msgspec.Struct, frozen=True):
     """A server wants to know something from a person. ``message`` is untrusted text.
 
     Attributes:
+        mode: ``form`` wants values, ``url`` wants the person to go somewhere.
         schema: What the answer must look like (form mode): a flat JSON Schema object.
         url: Where the person should go (url mode).
     """
@@ -40,7 +41,11 @@ class Elicitation(msgspec.Struct, frozen=True):
 
 
 class ElicitationAnswer(msgspec.Struct, frozen=True):
-    """What the person said. ``content`` only with ``accept``."""
+    """What the person said: ``accept``, ``decline`` (a no) or ``cancel`` (no answer).
+
+    Attributes:
+        content: With ``accept`` in form mode: the values by name; defaults of the schema are filled in.
+    """
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any] | None = None

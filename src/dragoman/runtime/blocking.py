@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dragoman.runtime import client as _async
-from dragoman.runtime.client import Progress, ServerInfo
+from dragoman.runtime.client import ServerInfo
 from dragoman.runtime.portal import PORTAL
+from dragoman.runtime.progress import Progress
 from dragoman.runtime.targets import Target
 from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult

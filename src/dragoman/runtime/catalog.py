@@ -106,6 +106,7 @@ class Catalog:
             if self._running is not None:
                 await asyncio.wait([self._running])
             self._again = None  # a change from here on needs another listing
+            self._refreshed_at = now()
             await self.refresh()
         except DragomanError as exc:
             log.warning("%s: the tools changed and could not be listed: %s", self.client.label, exc)

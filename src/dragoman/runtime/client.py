@@ -9,26 +9,30 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 from msgspec import Raw
 
 from dragoman._version import __version__
-from dragoman.errors import InvalidResult, LocalProtocolError, ServerError
-from dragoman.protocol.events import Peer, ProgressReceived
+from dragoman.errors import CallFailed, InvalidResult, LocalProtocolError
+from dragoman.protocol.events import Peer
 from dragoman.protocol.handshake import Identity
 from dragoman.runtime.asking import Asker, AskLayer, Elicitation, Roots
 from dragoman.runtime.driver import Tap
 from dragoman.runtime.eras import PROCESS_MEMORY, EraMemory
 from dragoman.runtime.listing import all_pages, decode_completion
+from dragoman.runtime.mirrors import Mirrors
 from dragoman.runtime.opening import Opening, check_revision
-from dragoman.runtime.reopening import Reopening
-from dragoman.runtime.session import Session
-from dragoman.runtime.targets import FRAME_LIMIT, Target, transport_for
+from dragoman.runtime.progress import Progress, progress_sink
+from dragoman.runtime.reopening import SETTINGS, Reopening
+from dragoman.runtime.session import RequestOptions, Session
+from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, fallback_for, transport_for
 from dragoman.runtime.trace import logging_tap, wire_log
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.listing import Completion, Implementation, Prompt, Resource, ResourceTemplate, Tool
@@ -50,16 +54,15 @@ _MAX_LOGGED: Final = 20
 T = TypeVar("T")
 
 
-class Progress(msgspec.Struct, frozen=True):
-    """How far a call is. ``total`` and ``message`` are ``None`` where the server does not say."""
-
-    progress: float
-    total: float | None = None
-    message: str | None = None
-
-
 class ServerInfo(msgspec.Struct, frozen=True):
-    """What a server says about itself: display only. ``capabilities`` and ``instructions`` are untrusted."""
+    """What a server says about itself: for display only, and untrusted.
+
+    Attributes:
+        era: ``legacy`` (handshake) or ``modern`` (stateless).
+        revision: The one both sides speak, e.g. ``2025-11-25``.
+        capabilities: As the server declared them.
+        instructions: How it wants to be used, or ``None``.
+    """
 
     name: str
     version: str
@@ -78,6 +81,7 @@ class Client:
         target: A command as a list, a URL, or a :class:`~dragoman.transports.base.Transport` not yet opened.
         env: Variables for the child, on top of the few that children inherit (never the whole environment).
         inherit: Names of more variables of ours to pass on.
+        base_env: What counts as ours, ``os.environ`` by default.
         cwd: Where the child starts.
         headers: For a URL: sent with every request.
         name, version: What we call ourselves.
@@ -103,6 +107,7 @@ class Client:
         *,
         env: Mapping[str, str] | None = None,
         inherit: Sequence[str] = (),
+        base_env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         headers: Mapping[str, str] | None = None,
         name: str = "dragoman",
@@ -128,7 +133,7 @@ class Client:
             raise LocalProtocolError("deadlines must be positive numbers of seconds")
         asker = Asker(roots=roots, on_sampling=on_sampling, on_elicitation=on_elicitation, layers=ask_layers)
         make, shown, key = transport_for(
-            target, env=env, inherit=inherit, cwd=cwd, headers=headers, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
+            target, Place(env, inherit, base_env, cwd), headers=headers, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
         )
         self.label = label or shown
         self.timeout_s = timeout_s
@@ -143,9 +148,12 @@ class Client:
             timeout_s=connect_timeout_s,
             revision=revision,
             close_s=stop_s + 5.0,
+            repeatable=key is not None,
+            fallback=fallback_for(target, headers=headers, frame_limit=frame_limit),
             tap=on_wire or (logging_tap(self.label) if wire_log.isEnabledFor(logging.DEBUG) else None),
         )
         self._log_level: str | None = None
+        self._mirrors = Mirrors()
         self._opened = False
         self._reopening = Reopening(self._opening, self._session)
 
@@ -169,6 +177,7 @@ class Client:
         driver = getattr(self._session, "driver", None)
         if driver is not None:
             await driver.close()
+        await self._reopening.close()
 
     async def __aenter__(self) -> Client:
         return await self.open()
@@ -208,7 +217,11 @@ class Client:
 
     async def list_tools(self, *, timeout_s: float | None = None) -> list[Tool]:
         """All tools, over all pages. Broken ones are set aside in ``problems``."""
-        return await self._list("tools/list", "tools", timeout_s)
+        tools: list[Tool] = await self._list("tools/list", "tools", timeout_s)
+        if self.server.era == "modern" and self._session.driver.connection.traits.headers:
+            tools = self._mirrors.take(tools, self.problems)
+        self._say_problems("tools/list")
+        return tools
 
     async def call_tool(
         self,
@@ -236,14 +249,15 @@ class Client:
         Raises:
             CallFailed: It was sent, or perhaps sent. LocalProtocolError: it was not.
         """
-        raw = await self._request(
-            "tools/call",
-            {"name": name, "arguments": arguments or {}},
-            timeout_s,
-            on_progress=_progress(on_progress),
-            meta=meta,
-            force=force,
-        )
+        params = {"name": name, "arguments": arguments or {}}
+        options: RequestOptions = {}
+        if on_progress is not None or meta is not None or force:
+            options = {"on_progress": progress_sink(on_progress), "meta": meta, "force": force}
+        if self._mirrors:
+            send = functools.partial(self._request, "tools/call", params, timeout_s, **options)
+            raw = await self._mirrors.call(send, self.list_tools, name, arguments or {})
+        else:
+            raw = await self._request("tools/call", params, timeout_s, **options)
         return self._decoded("tools/call", decode_tool_result, raw)
 
     # --- resources and prompts ----------------------------------------------------------------------------------
@@ -260,7 +274,7 @@ class Client:
         self, uri: str, *, timeout_s: float | None = None, on_progress: Callable[[Progress], Any] | None = None
     ) -> ReadResult:
         """The contents of one resource."""
-        raw = await self._request("resources/read", {"uri": uri}, timeout_s, on_progress=_progress(on_progress))
+        raw = await self._request("resources/read", {"uri": uri}, timeout_s, on_progress=progress_sink(on_progress))
         return self._decoded("resources/read", decode_read_result, raw)
 
     async def subscribe(self, uri: str) -> None:
@@ -284,9 +298,8 @@ class Client:
         on_progress: Callable[[Progress], Any] | None = None,
     ) -> PromptResult:
         """One prompt, filled in. Values of arguments are strings."""
-        raw = await self._request(
-            "prompts/get", {"name": name, "arguments": arguments or {}}, timeout_s, on_progress=_progress(on_progress)
-        )
+        params = {"name": name, "arguments": arguments or {}}
+        raw = await self._request("prompts/get", params, timeout_s, on_progress=progress_sink(on_progress))
         return self._decoded("prompts/get", decode_prompt_result, raw)
 
     async def complete(
@@ -343,49 +356,43 @@ class Client:
             raise LocalProtocolError(f"{self.label} is not connected", hint="use 'async with', or call open() first")
         return self._session
 
-    async def _request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        timeout_s: float | None,
-        *,
-        on_progress: Callable[[ProgressReceived], Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        force: bool = False,
-    ) -> Raw:
+    async def _request(self, method: str, params: Mapping[str, Any], timeout_s: float | None, **options: Unpack[RequestOptions]) -> Raw:
         session = self._connected()
         driver = session.driver
         if asyncio.get_running_loop() is not driver.loop:
-            return await driver.elsewhere(self._request(method, params, timeout_s, on_progress=on_progress, meta=meta, force=force))
+            return await driver.elsewhere(self._request(method, params, timeout_s, **options))
+        if self._reopening.busy is not None:
+            driver = await self._reopening.ready()
         if self._log_level is not None:
-            meta = {META_LOG_LEVEL: self._log_level, **(meta or {})}
+            options["meta"] = {META_LOG_LEVEL: self._log_level, **(options.get("meta") or {})}
         wait_s = self.timeout_s if timeout_s is None else timeout_s
+        began = time.monotonic()
         try:
-            result = await session.request(method, params, timeout_s=wait_s, on_progress=on_progress, meta=meta, force=force)
-        except ServerError as exc:
-            if not self._reopening.would_help(exc, driver):
+            result = await session.request(method, params, timeout_s=wait_s, **options)
+        except CallFailed as exc:
+            if not await self._reopening.remedied(exc, driver):
                 raise
-            await self._reopening.replace(driver)
-            result = await session.request(method, params, timeout_s=wait_s, on_progress=on_progress, meta=meta, force=force)
+            wait_s = max(wait_s - (time.monotonic() - began), 0.001)
+            result = await session.request(method, params, timeout_s=wait_s, **options)
         self._reopening.answered = True
+        if method in SETTINGS:
+            self._reopening.note(method, params)
         return result
 
     async def _list(self, method: str, member: str, timeout_s: float | None) -> list[Any]:
         wait_s = self.timeout_s if timeout_s is None else timeout_s
         items, problems = await all_pages(self._request, method, member, wait_s, self.label)
         self.problems = problems
-        for problem in problems[:_MAX_LOGGED]:
-            log.warning("%s: %s: set aside: %s", self.label, method, problem)
+        if method != "tools/list":  # there may be more
+            self._say_problems(method)
         return items
+
+    def _say_problems(self, method: str) -> None:
+        for problem in self.problems[:_MAX_LOGGED]:
+            log.warning("%s: %s: set aside: %s", self.label, method, problem)
 
     def _decoded(self, method: str, decode: Callable[[Raw], T], raw: Raw) -> T:
         try:
             return decode(raw)
         except (msgspec.DecodeError, RecursionError) as exc:
             raise InvalidResult(f"the result of {method} from {self.label} cannot be read: {exc}", result=raw, server=self.label) from exc
-
-
-def _progress(callback: Callable[[Progress], Any] | None) -> Callable[[ProgressReceived], Any] | None:
-    if callback is None:
-        return None
-    return lambda event: callback(Progress(event.progress, event.total, event.message))

@@ -26,6 +26,7 @@ from dragoman.protocol.events import (
     RequestLost,
     ResponseUnreadable,
     ResultReceived,
+    SessionLost,
 )
 from dragoman.runtime.answering import Answering
 from dragoman.runtime.failures import Failures
@@ -126,6 +127,8 @@ class Delivery:
                     self.failures.last_foreign = detail
                 if self.violations[kind] <= 3:  # a flood of them must not flood the log
                     log.warning("%s broke the protocol: %s", self.label, detail)
+            case SessionLost(reason=reason):
+                log.info("%s: its session is gone (%s); the next call opens a new one", self.label, reason)
             case Negotiated(peer=peer):
                 if self.ready is not None and not self.ready.done():
                     self.ready.set_result(peer)

@@ -25,7 +25,7 @@ from dragoman.protocol.events import Peer, ProgressReceived
 from dragoman.protocol.stamp import Params
 from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.delivery import Delivery, Handlers, Waiter
-from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport
+from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport, refusal_of
 from dragoman.wire.envelope import RequestId
 
 log = logging.getLogger("dragoman")
@@ -248,6 +248,11 @@ class Driver:
                 raise
             raise self._failures.lost(None, "the event loop that the client was opened on has ended", maybe_ran="perhaps") from None
 
+    async def quiet(self, timeout_s: float) -> None:
+        """Wait until no request is open, but no longer than that."""
+        if futures := [waiter.future for waiter in self._waiters.values()]:
+            await asyncio.wait(futures, timeout=timeout_s)
+
     # --- closing ------------------------------------------------------------------------------------------------
 
     async def close(self, reason: str = "closed") -> None:
@@ -302,9 +307,9 @@ class Driver:
             if type(report) is Received:
                 if self._tap is not None:
                     self._show("←", report.message)
-                connection.receive(report.message, report.via)
+                connection.receive(report.message, report.via, report.status)
             elif type(report) is StreamEnded:
-                connection.receive_stream_end(report.via, report.reason, sent=report.sent)
+                connection.receive_stream_end(report.via, refusal_of(report), report.position)
             elif type(report) is Oversized:
                 connection.receive_oversized(report.head, report.tail, report.size, report.limit, report.via)
             elif type(report) is Closed:

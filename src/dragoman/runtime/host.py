@@ -6,7 +6,7 @@
         outcome = await host.call("files.read_text_file", {"path": "a.txt"})
         print(outcome.for_user() if outcome.ok else outcome.hint)
 
-``from_config`` is in :mod:`dragoman.service.assemble`, which hands in what a host needs; this class opens no files.
+``from_config`` and ``add`` are in :mod:`dragoman.service.assemble`, which hands in what a host needs; this class opens no files.
 """
 
 from __future__ import annotations
@@ -16,72 +16,43 @@ import contextlib
 import itertools
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Self
 
-import msgspec
-
-from dragoman.errors import ConfigError, LocalProtocolError, UnknownTool
-from dragoman.policy.chain import Call, Kind, Outcome, Result, Spent
-from dragoman.policy.names import SHORT, model_name
-from dragoman.policy.ports import Caller, Resolved
+from dragoman.errors import ConfigError, DragomanError, LocalProtocolError, UnknownTool
+from dragoman.policy.chain import Call, Kind, Outcome
+from dragoman.policy.dispatch import DEFAULT_RESULT_BYTES
+from dragoman.policy.ports import Caller, Redact, Resolved
 from dragoman.policy.registry import ToolRegistry
-from dragoman.policy.rules import Rules, ToolRule
 from dragoman.policy.stack import Stack
-from dragoman.runtime.client import Client, Progress
+from dragoman.runtime.client import Client
+from dragoman.runtime.loops import run_on
+from dragoman.runtime.offers import HostTool, offered
+from dragoman.runtime.progress import Progress
+from dragoman.runtime.sending import Sending, clean, removed
 from dragoman.runtime.slots import ServerSpec, Slot
 from dragoman.runtime.turns import Turn
+from dragoman.runtime.watching import Watcher, Watching
 from dragoman.wire.listing import Tool
-from dragoman.wire.tier import DEFAULT_TIER, Tier
 
 log = logging.getLogger("dragoman")
 
-
-class HostTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool as a host offers it.
-
-    Attributes:
-        model_name: ``server__tool``, within 64 characters of ``[A-Za-z0-9_-]``.
-        rule: What decided the tier.
-        held: Why it cannot be called now, or ``None``.
-    """
-
-    server: str
-    name: str
-    model_name: str
-    tier: Tier
-    rule: str
-    definition: Tool
-    held: str | None = None
-
-    @property
-    def full_name(self) -> str:
-        """``server.tool``."""
-        return f"{self.server}.{self.name}"
-
-
-class Watcher(Protocol):
-    """Who writes down how servers are doing; called off the path of calls."""
-
-    async def health(self, server: str, ok: bool, ms: float, error: str | None) -> None:
-        """A connection was tried."""
-        ...
-
-    async def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:
-        """A server listed its tools."""
-        ...
+#: How long closing waits for calls to be written down, and then for the last rows of health and catalogs.
+LAST_WORDS_S: Final = 5.0
 
 
 class Host:
-    """Servers, a registry and a chain.
+    """Servers, a registry and a chain. It lives on the event loop that opens it; calls may come from other threads' loops too.
 
     Args:
         specs: The servers.
-        build: Makes the chain: gets the registry and its end, which sends a call and awaits the answer.
+        build: Makes the chain of this host, which ends in its ``dispatch``.
         options: For every client: name, version, handlers, eras.
         watcher: Writes down health and catalogs.
         lazy: Start a server when it is first needed, instead of all when the host opens.
         adhoc: Its servers have no configuration: the person at the keyboard decides, so calls have no tiers.
+        redact: Takes secrets out of the errors of servers, which quote what a server said.
+        withdraw: Takes back open questions about one server, or (``None``) all.
         openers: Awaited before anything else when the host opens.
         closers: Awaited after everything else when the host closes, e.g. the store.
     """
@@ -89,41 +60,57 @@ class Host:
     def __init__(
         self,
         specs: Sequence[ServerSpec],
-        build: Callable[[ToolRegistry, Caller], Stack],
+        build: Callable[[Host], Stack],
         *,
         options: dict[str, Any] | None = None,
         watcher: Watcher | None = None,
         lazy: bool = False,
         adhoc: bool = False,
-        closers: Sequence[Callable[[], Any]] = (),
-        openers: Sequence[Callable[[], Any]] = (),
+        redact: Redact | None = None,
+        withdraw: Callable[[str | None], None] | None = None,
+        closers: Sequence[Callable[[], Awaitable[object]]] = (),
+        openers: Sequence[Callable[[], Awaitable[object]]] = (),
     ) -> None:
         self.registry = ToolRegistry(self._load)
         self._options = options or {}
-        self._watcher = watcher
+        self._watching = Watching(watcher)
         self._lazy = lazy
         self._adhoc = adhoc
+        self._redact = redact
+        self._withdraw = withdraw
         self._openers = openers
         self._closers = closers
         self._slots: dict[str, Slot] = {}
-        self.stack = build(self.registry, self._dispatch)
+        self.dispatch: Caller = Sending(self._slots, self.registry, redact)
         run = secrets.token_hex(6)
         self._ids = (f"{run}-{n}" for n in itertools.count(1))
-        self._writing: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
+        self._idle: asyncio.Event | None = None
+        self.stack = build(self)
         for spec in specs:
             self._insert(spec)
 
     # --- opening and closing ------------------------------------------------------------------------------------
 
     async def open(self) -> Self:
-        """Start. A server that does not start stops none of the others: see ``slots``."""
+        """Start. A server that does not start stops none of the others: see ``slots``.
+
+        Raises:
+            LocalProtocolError: It was opened before.
+            DragomanError: The store cannot be used.
+        """
+        if self._loop is not None:
+            raise LocalProtocolError("the host was opened before; a host is opened once", hint="make a new one")
         self._loop = asyncio.get_running_loop()
-        for opener in self._openers:
-            await opener()
-        if not self._lazy:
-            await self.start_all()
+        try:
+            for opener in self._openers:
+                await opener()
+            if not self._lazy:
+                await self.start_all()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def start_all(self) -> None:
@@ -132,15 +119,32 @@ class Host:
         await asyncio.gather(*(slot.connected() for slot in startable), return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop every server; idempotent."""
-        if self._closed:
+        """Stop every server; bounded and idempotent. Calls on their way end as lost or refused and are written down."""
+        loop = self._loop
+        if loop is None or not loop.is_running():
+            return  # never opened, or its loop is over and everything with it
+        if asyncio.get_running_loop() is not loop:
+            await run_on(self._loop, self.close())
             return
-        self._closed = True
+        if self._closing is None:
+            self._closing = loop.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._withdraw is not None:
+            self._withdraw(None)
         await asyncio.gather(*(slot.stop() for slot in self._slots.values()), return_exceptions=True)
-        if self._writing:
-            await asyncio.wait(self._writing, timeout=5.0)
+        if len(self.stack.flights):  # the audit of their endings comes before the end of the store
+            self._idle = asyncio.Event()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await self._idle.wait()
+        await self._watching.finish(LAST_WORDS_S)
         for closer in self._closers:
-            await closer()
+            try:
+                await closer()
+            except Exception:
+                log.exception("the host did not close in good order")
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -155,82 +159,67 @@ class Host:
         """The servers by name."""
         return self._slots
 
-    async def add(
-        self,
-        name: str,
-        *,
-        command: Sequence[str] | None = None,
-        url: str | None = None,
-        tools: Mapping[str, str] | None = None,
-        default_tier: Tier = DEFAULT_TIER,
-        timeout_s: float | None = None,
-        result_bytes: int = 1_000_000,
-        **client: Any,
-    ) -> None:
-        """Add a server while the host runs, and start it.
-
-        Args:
-            command, url: One of them.
-            tools: Tiers by tool name or pattern.
-            client: More for :class:`~dragoman.runtime.client.Client`: ``env``, ``cwd``, ``headers``, ``revision`` …
+    async def add_spec(self, spec: ServerSpec) -> None:
+        """Add a server while the host runs, and start it unless the host is lazy.
 
         Raises:
-            ConfigError: The name is taken or not allowed, or not exactly one of ``command`` and ``url`` is given.
-            DragomanError: It did not start; it stays configured.
+            ConfigError: The name is taken.
+            DragomanError: It did not start; it stays, and is tried again when it is needed.
         """
-        target: Any = command if url is None else url
-        if (command is None) == (url is None):
-            raise ConfigError(f"the server {name} needs exactly one of command and url")
+        await run_on(self._loop, self._add(spec))
 
-        def make(**options: Any) -> Client:
-            return Client(target, **{**options, **client})
-
-        rules = Rules(name, {key: ToolRule(tier) for key, tier in _tiers(tools or {}).items()}, default_tier)
-        await self.add_spec(ServerSpec(name=name, make_client=make, rules=rules, timeout_s=timeout_s, result_bytes=result_bytes))
-
-    async def add_spec(self, spec: ServerSpec) -> None:
-        """Add a server whose spec is made already, and start it unless the host is lazy."""
+    async def _add(self, spec: ServerSpec) -> None:
+        self._refuse_if_closed()
         slot = self._insert(spec)
-        if not self._lazy and slot.state == "configured":
+        if not self._lazy:
             await slot.connected()
 
     async def remove(self, name: str) -> None:
-        """Stop a server and forget it.
+        """Stop a server and forget it. Calls on their way to it end as lost or refused.
 
         Raises:
             UnknownTool: There is no such server.
         """
+        await run_on(self._loop, self._remove(name))
+
+    async def _remove(self, name: str) -> None:
         slot = self._slots.pop(name, None)
         if slot is None:
             raise UnknownTool(f"there is no server {name}", hint=f"servers: {', '.join(sorted(self._slots)) or 'none'}")
         self.registry.drop_server(name)
+        if self._withdraw is not None:
+            self._withdraw(name)
         await slot.stop()
 
     def _insert(self, spec: ServerSpec) -> Slot:
         if spec.name in self._slots:
             raise ConfigError(f"there is a server {spec.name} already", hint="choose another name, or remove it first")
-        slot = self._slots[spec.name] = Slot(spec, self._options, self)
+        slot = self._slots[spec.name] = Slot(spec, self._options, self._listed, self._tried)
         self.registry.set_server(spec.name, (), spec.rules)
         return slot
+
+    def obstacle(self, server: str) -> DragomanError | None:
+        """Why calls of this server would be in vain right now, without trying; ``None`` if they may work."""
+        slot = self._slots.get(server)
+        return slot.obstacle() if slot is not None else removed(server)
+
+    def result_limit(self, server: str) -> int:
+        """Longest result in bytes that a call of this server may bring."""
+        slot = self._slots.get(server)
+        return slot.spec.result_bytes if slot is not None else DEFAULT_RESULT_BYTES  # removed while its last result arrived
 
     # --- tools --------------------------------------------------------------------------------------------------
 
     async def tools(self) -> list[HostTool]:
-        """Every tool of every server that could be started, the withheld ones too (``held``)."""
+        """Every tool of every server that could be started, the withheld ones too (``held``), those that are off left out."""
+        return await run_on(self._loop, self._tools())
+
+    async def _tools(self) -> list[HostTool]:
+        self._refuse_if_closed()
         await self.start_all()
-        return [
-            HostTool(
-                server=entry.server,
-                name=entry.name,
-                model_name=model_name(entry.server, entry.name, SHORT),
-                tier=entry.tier,
-                rule=entry.rule,
-                definition=entry.definition,
-                held=entry.held,
-            )
-            for entry in self.registry.all()
-            if entry.definition is not None
-        ]
+        catalogs = [slot.catalog for slot in self._slots.values() if slot.catalog is not None]
+        await asyncio.gather(*(catalog.tools() for catalog in catalogs), return_exceptions=True)  # those that announced a change
+        return offered(self.registry)
 
     async def definition(self, name: str) -> Resolved | None:
         """The tool of this name, its server started where needed; ``None`` if there is none.
@@ -294,7 +283,11 @@ class Host:
     @contextlib.asynccontextmanager
     async def turn(self, *, principal: str = "local") -> AsyncIterator[Turn]:
         """The work for one user request: its calls share budgets, grants and provenance."""
-        yield Turn(self, f"turn-{next(self._ids)}", principal)
+        yield self.new_turn(principal)
+
+    def new_turn(self, principal: str = "local") -> Turn:
+        """A turn for code that cannot use ``async with``."""
+        return Turn(self, f"turn-{next(self._ids)}", principal)
 
     async def _run(
         self,
@@ -308,12 +301,9 @@ class Host:
         on_progress: Callable[[Progress], Any] | None,
         from_model: bool,
     ) -> Outcome:
-        loop = self._loop
-        if loop is None or self._closed:
-            raise LocalProtocolError("the host is not open", hint="use 'async with', or call open() first")
-        if asyncio.get_running_loop() is not loop:  # another thread's loop: the host lives on its own
-            moved = self._run(kind, server, name, arguments, principal, turn, timeout_s, on_progress, from_model)
-            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(moved, loop))
+        self._refuse_if_closed()
+        if asyncio.get_running_loop() is not self._loop:
+            return await run_on(self._loop, self._run(kind, server, name, arguments, principal, turn, timeout_s, on_progress, from_model))
         call_id = next(self._ids)
         call = Call(
             id=call_id,
@@ -328,68 +318,39 @@ class Host:
             on_progress=on_progress,
             adhoc=self._adhoc,
         )
-        return await self.stack.run(call)
+        try:
+            return await self.stack.run(call)
+        finally:
+            if self._idle is not None and not len(self.stack.flights):
+                self._idle.set()
 
-    async def _dispatch(self, call: Call) -> Outcome:
-        """The end of the chain: hop 3 begins here."""
-        slot = self._slots.get(call.server)
-        if slot is None:
-            raise UnknownTool(f"the server {call.server} was removed", server=call.server)
-        client = await slot.connected()
-        timeout_s = call.timeout_s if call.timeout_s is not None else slot.spec.timeout_s
-        result: Result
-        if call.kind == "tool":
-            result = await client.call_tool(call.name, call.arguments, timeout_s=timeout_s, on_progress=call.on_progress)
-        elif call.kind == "resource":
-            result = await client.read_resource(call.name, timeout_s=timeout_s, on_progress=call.on_progress)
-        else:
-            result = await client.get_prompt(call.name, call.arguments, timeout_s=timeout_s, on_progress=call.on_progress)
-        return Outcome(call=call, result=result, spent=Spent(result_bytes=len(memoryview(result.raw_json))))
+    def _refuse_if_closed(self) -> None:
+        if self._loop is None or self._closing is not None:
+            state = "not open" if self._loop is None else "closed"
+            raise LocalProtocolError(f"the host is {state}", hint="use 'async with', or call open() first")
 
     async def _load(self, server: str) -> bool:
         slot = self._slots.get(server)
-        if slot is None or (slot.client is not None and slot.client.is_open):
+        if slot is None:
             return False
-        await slot.connected()
+        if slot.catalog is not None and slot.client is not None and slot.client.is_open:
+            try:
+                await slot.catalog.tools()  # lists only where a change was announced
+            except DragomanError as exc:
+                log.warning("%s: the tools changed and could not be listed: %s", server, exc)
+        else:
+            await slot.connected()
         return True
-
-    def result_limit(self, server: str) -> int:
-        """Longest result in bytes that a call of this server may bring."""
-        slot = self._slots.get(server)
-        return slot.spec.result_bytes if slot is not None else 0
 
     # --- what slots tell ----------------------------------------------------------------------------------------
 
-    def on_tools(self, slot: Slot, tools: tuple[Tool, ...]) -> None:
-        """Register a server's tools."""
-        if self._slots.get(slot.name) is not slot:
-            return  # removed meanwhile
-        self.registry.set_server(slot.name, tools, slot.spec.rules)
-        client = slot.client or (slot.catalog.client if slot.catalog else None)
-        if self._watcher is not None and client is not None:
-            self._write(self._watcher.catalog(slot.name, client.server.era, client.server.revision, tools))
+    def _listed(self, slot: Slot, client: Client, tools: tuple[Tool, ...]) -> None:
+        if self._slots.get(slot.name) is slot:  # else it was removed meanwhile
+            self.registry.set_server(slot.name, tools, slot.spec.rules)
+            self._watching.catalog(slot.name, client.server.era, client.server.revision, tools)
 
-    async def on_health(self, slot: Slot, ok: bool, ms: float, error: str | None) -> None:
-        """Write down how a connection went."""
-        if self._watcher is None:
-            return
-        await self._watcher.health(slot.name, ok, ms, error)
-        if ok and slot.client is not None and slot.catalog is not None:
-            server = slot.client.server
-            await self._watcher.catalog(slot.name, server.era, server.revision, await slot.catalog.tools())
-
-    def _write(self, coroutine: Any) -> None:
-        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(coroutine)
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-
-
-def _tiers(tools: Mapping[str, str]) -> dict[str, Tier]:
-    from dragoman.wire.tier import is_tier
-
-    tiers: dict[str, Tier] = {}
-    for key, tier in tools.items():
-        if not is_tier(tier):
-            raise ConfigError(f"{tier!r} is not a tier", key=f"tools.{key}", hint="one of L0, L1, L2, L3, off")
-        tiers[key] = tier
-    return tiers
+    def _tried(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
+        if error is not None:
+            clean(error, self._redact)
+        if self._slots.get(slot.name) is slot:
+            self._watching.health(slot.name, ms, error)

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 log = logging.getLogger("dragoman")
 
-MAX_WAITING: Final = 10_000
 MAX_BYTES: Final = 32 << 20
-_BREATH: Final = 100  # plain callbacks in a row, before others get their turn
+_EACH: Final = 256  # bytes that waiting costs, whatever it holds on to
+_BREATH_S: Final = 0.01  # of plain callbacks in a row, before others get their turn
+_LOOK: Final = 64  # callbacks between two looks at the clock
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 class Inbox:
-    """A bounded queue of callbacks and one task that runs them; beyond a bound the oldest is dropped and counted.
+    """A bounded queue of callbacks and one task that runs them; beyond 32 MB the oldest is dropped and counted.
 
     Args:
         label: What to call the server in messages.
@@ -39,9 +40,10 @@ class Inbox:
 
     def put(self, callback: Callable[[], Any], size: int = 0) -> None:
         """Run ``callback`` later; it may be ``async``. ``size`` is what it holds on to, in bytes."""
+        size += _EACH
         self._waiting.append((callback, size))
         self._bytes += size
-        while len(self._waiting) > 1 and (len(self._waiting) > MAX_WAITING or self._bytes > MAX_BYTES):
+        while self._bytes > MAX_BYTES and len(self._waiting) > 1:
             self._bytes -= self._waiting.popleft()[1]
             self.dropped += 1
             if self.dropped == 1:
@@ -55,7 +57,8 @@ class Inbox:
         self._bytes = 0
 
     async def _work(self) -> None:
-        ran = 0
+        clock = asyncio.get_running_loop().time
+        ran, began = 0, clock()
         try:
             while self._waiting:
                 callback, size = self._waiting.popleft()
@@ -67,7 +70,8 @@ class Inbox:
                 except Exception:
                     log.exception("%s: a callback failed", self._label)
                 ran += 1
-                if ran % _BREATH == 0:
+                if ran % _LOOK == 0 and clock() - began > _BREATH_S:
                     await asyncio.sleep(0)
+                    began = clock()
         finally:
             self._worker = None

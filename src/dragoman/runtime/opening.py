@@ -25,6 +25,8 @@ class Opening(msgspec.Struct, kw_only=True):
     Attributes:
         transport: Makes a fresh, unopened transport.
         close_s: How long a transport may take to close.
+        repeatable: Whether ``transport`` can make more than one.
+        fallback: Makes a transport of 2024-11-05 for where ``transport`` is not spoken; ``None`` where there is none.
         key: Under which the era is remembered; ``None`` for never.
         revision: The only one to speak, or ``None``.
     """
@@ -38,6 +40,8 @@ class Opening(msgspec.Struct, kw_only=True):
     revision: str | None = None
     tap: Tap | None = None
     close_s: float = CLOSE_S
+    repeatable: bool = True
+    fallback: Callable[[], Transport] | None = None
 
     async def connect(self, session: Session, known: Era | None = None) -> None:
         """Open a connection for ``session``; sets its ``driver`` and ``peer``.
@@ -62,19 +66,43 @@ class Opening(msgspec.Struct, kw_only=True):
         )
 
     async def _find(self, session: Session, known: Era | None) -> None:
+        if self.fallback is not None and self.revision == LEGACY[-1]:
+            await self._try(session, "legacy", self.fallback)
+            return
         try:
             await self._try(session, known)
+        except ConnectFailed as exc:
+            if self.fallback is None or self.revision is not None or session.closed or not _is_turned_away(exc.status):
+                raise
+            await self._fall_back(session, self.fallback, exc)
         except SpawnFailed as exc:
-            if known == "legacy" or exc.exit_code is None or self._revisions(None) == MODERN or session.closed:
+            modern_only = self._revisions() == MODERN
+            if known == "legacy" or exc.exit_code is None or modern_only or session.closed or not self.repeatable:
                 raise
             # Some old servers end when their first message is not initialize: start it again, the old way.
             log.debug("%s ended on the probe; starting it again for the handshake", self.label)
             await self._try(session, "legacy")
 
-    async def _try(self, session: Session, known: Era | None) -> None:
+    async def _fall_back(self, session: Session, make: Callable[[], Transport], first: ConnectFailed) -> None:
+        log.debug("%s: %s; trying the transport of 2024-11-05", self.label, first)
+        try:
+            await self._try(session, "legacy", make)
+        except ConnectFailed as exc:
+            if exc.status is None:
+                raise
+            first.hint = f"it does not speak HTTP+SSE of 2024-11-05 either ({exc.message}); is the path right?"
+            raise first from exc  # it is no event stream at all, so what was said before counts
+        log.warning(
+            "%s speaks only HTTP+SSE of 2024-11-05, which is deprecated and cannot resume: ask for its Streamable HTTP endpoint, often "
+            "the same URL with /mcp; until then, revision 2024-11-05 in its configuration connects at once",
+            self.label,
+        )
+
+    async def _try(self, session: Session, known: Era | None, make: Callable[[], Transport] | None = None) -> None:
         self._refuse_if_closed(session)
-        transport = self.transport()
-        connection = Connection(Role.CLIENT, self.identity, traits=transport.traits, revisions=self._revisions(transport), known=known)
+        transport = (make or self.transport)()
+        revisions = self._revisions() if make is None or self.revision is not None else LEGACY
+        connection = Connection(Role.CLIENT, self.identity, traits=transport.traits, revisions=revisions, known=known)
         driver = Driver(connection, transport, session, label=self.label, tap=self.tap, close_s=self.close_s)
         session.driver = driver
         peer = await driver.open(self.timeout_s)
@@ -89,12 +117,13 @@ class Opening(msgspec.Struct, kw_only=True):
         if session.closed:
             raise ConnectFailed(f"{self.label} was closed while it was opened")
 
-    def _revisions(self, transport: Transport | None) -> tuple[str, ...]:
-        if self.revision is not None:
-            return (self.revision,)
-        if transport is not None and transport.traits.request_scoped_streams:
-            return MODERN
-        return ALL
+    def _revisions(self) -> tuple[str, ...]:
+        return ALL if self.revision is None else (self.revision,)
+
+
+def _is_turned_away(status: int | None) -> bool:
+    """Whether an answer to initialize leaves room for the old transport: not where a credential or patience is missing."""
+    return status is not None and 400 <= status < 500 and status not in (401, 403, 407, 408, 429)
 
 
 def check_revision(revision: str | None) -> None:

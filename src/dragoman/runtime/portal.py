@@ -6,12 +6,11 @@ import asyncio
 import atexit
 import os
 import threading
+import weakref
 from collections.abc import Coroutine
-from concurrent.futures import CancelledError as FutureCancelled
-from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from dragoman.errors import LocalProtocolError
+from dragoman.errors import CallFailed, LocalProtocolError
 
 T = TypeVar("T")
 _STOP_S = 10.0
@@ -30,6 +29,7 @@ class Portal:
         """The result of ``coroutine``. Ctrl-C cancels it, waits for its end, and is raised again.
 
         Raises:
+            CallFailed: The loop was ended meanwhile, e.g. because the interpreter exits.
             LocalProtocolError: Called from a callback on the loop itself, which would wait for ever.
         """
         loop = self._started()
@@ -39,16 +39,26 @@ class Portal:
                 "a blocking call inside a callback would wait for itself",
                 hint="use the async client there",
             )
-        future: Future[T] = asyncio.run_coroutine_threadsafe(coroutine, loop)
+        ended = threading.Event()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            tasks.append(loop.create_task(coroutine))
+            tasks[0].add_done_callback(lambda _: ended.set())
+
         try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            try:
-                future.result(_STOP_S)
-            except (FutureCancelled, TimeoutError, Exception):
-                pass
+            loop.call_soon_threadsafe(start)
+            ended.wait()
+        except RuntimeError:  # stopped by another thread just now
+            coroutine.close()
+            raise CallFailed("the event loop of the blocking clients has ended", maybe_ran="no") from None
+        except BaseException:  # not a Future: a cancelled one is done at once, and we would leave before the call has cleaned up
+            loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            ended.wait(_STOP_S)
             raise
+        if tasks[0].cancelled():
+            raise CallFailed("the event loop of the blocking clients has ended meanwhile")
+        return tasks[0].result()
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -57,6 +67,9 @@ class Portal:
                 self._pid = os.getpid()
                 self._thread = threading.Thread(target=loop.run_forever, name="dragoman-portal", daemon=True)
                 self._thread.start()
+                # Exit hooks run in reverse order. Children that nobody closed are killed by finalizers: their hook must be there before
+                # ours, or the loop would see them die, and its descriptors closed, while it still runs.
+                weakref.finalize(self, int).detach()
                 atexit.register(self.stop)
             return self._loop
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -44,6 +44,15 @@ class _Head(msgspec.Struct, gc=False):
 
 
 _decode_head: Final = msgspec.json.Decoder(_Head).decode
+
+
+class RequestOptions(TypedDict, total=False):
+    """What may come with a request, besides its params and its deadline."""
+
+    on_progress: Callable[[ProgressReceived], Any] | None
+    meta: Mapping[str, Any] | None
+    force: bool
+    headers: tuple[tuple[str, str], ...]
 
 
 class Session:
@@ -103,14 +112,7 @@ class Session:
     # --- requests -----------------------------------------------------------------------------------------------
 
     async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any] | None = None,
-        *,
-        timeout_s: float,
-        on_progress: Callable[[ProgressReceived], Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
-        force: bool = False,
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float, **options: Unpack[RequestOptions]
     ) -> Raw:
         """The result of a request, after as many rounds as the server needs (at most ten).
 
@@ -119,13 +121,13 @@ class Session:
         """
         driver = self.driver
         if self.peer.era == "legacy":
-            return await driver.request(method, params, timeout_s=timeout_s, on_progress=on_progress, meta=meta, force=force)
+            return await driver.request(method, params, timeout_s=timeout_s, **options)
         loop = asyncio.get_running_loop()
         left_s = timeout_s
         body = params
         for _ in range(MAX_ROUNDS - 1):
             began = loop.time()
-            result = await self._one_round(method, body, left_s, timeout_s, on_progress, meta, force)
+            result = await self._one_round(method, body, left_s, timeout_s, options)
             left_s -= loop.time() - began
             head = self._head(method, result)
             if head is None:
@@ -136,25 +138,18 @@ class Session:
                 left_s -= took_s
             if head.requestState is not UNSET:
                 body["requestState"] = head.requestState
-        result = await self._one_round(method, body, left_s, timeout_s, on_progress, meta, force)
+        result = await self._one_round(method, body, left_s, timeout_s, options)
         if self._head(method, result) is not None:
             raise CallFailed(f"{self.label} still asks after {MAX_ROUNDS} rounds of one call of {method}", server=self.label)
         return result
 
     async def _one_round(
-        self,
-        method: str,
-        body: Mapping[str, Any] | None,
-        left_s: float,
-        timeout_s: float,
-        on_progress: Callable[[ProgressReceived], Any] | None,
-        meta: Mapping[str, Any] | None,
-        force: bool,
+        self, method: str, body: Mapping[str, Any] | None, left_s: float, timeout_s: float, options: RequestOptions
     ) -> Raw:
         if left_s <= 0 < timeout_s:
             raise self._too_late(timeout_s)
         try:
-            return await self.driver.request(method, body, timeout_s=left_s, on_progress=on_progress, meta=meta, force=force)
+            return await self.driver.request(method, body, timeout_s=left_s, **options)
         except CallTimeout as exc:
             if left_s == timeout_s:
                 raise

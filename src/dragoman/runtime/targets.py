@@ -5,22 +5,30 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from dragoman.errors import LocalProtocolError
 from dragoman.transports.base import Transport
 
 FRAME_LIMIT: Final = 128 * 2**20
 
+
+class Place(NamedTuple):
+    """Where a command starts: the variables set for it, the names of more to pass on, where those come from, and the folder."""
+
+    env: Mapping[str, str] | None = None
+    inherit: Sequence[str] = ()
+    base_env: Mapping[str, str] | None = None
+    cwd: str | os.PathLike[str] | None = None
+
+
 Target = Sequence[str] | str | Transport
 
 
 def transport_for(
     target: Target,
+    place: Place,
     *,
-    env: Mapping[str, str] | None,
-    inherit: Sequence[str],
-    cwd: str | os.PathLike[str] | None,
     headers: Mapping[str, str] | None,
     frame_limit: int,
     stop_s: float,
@@ -51,12 +59,12 @@ def transport_for(
         command = [str(part) for part in target]
         if not command:
             raise LocalProtocolError("the command is empty", hint="pass at least the program: ['python3', 'server.py']")
-        environment = child_environment(env, inherit)
+        environment = child_environment(place.env, place.inherit, place.base_env)
 
         def spawn() -> Transport:
-            return StdioTransport(command, env=environment, cwd=cwd, frame_limit=frame_limit, stop_s=stop_s, stderr_sink=stderr)
+            return StdioTransport(command, env=environment, cwd=place.cwd, frame_limit=frame_limit, stop_s=stop_s, stderr_sink=stderr)
 
-        return spawn, shlex.join(command), "\0".join([*command, str(cwd or "")])
+        return spawn, shlex.join(command), "\0".join([*command, str(place.cwd or "")])
     used: list[Transport] = []
 
     def once() -> Transport:
@@ -66,6 +74,19 @@ def transport_for(
         return target
 
     return once, target.label, None
+
+
+def fallback_for(target: Target, *, headers: Mapping[str, str] | None, frame_limit: int) -> Callable[[], Transport] | None:
+    """A maker of transports to try on a URL whose server speaks nothing newer than 2024-11-05."""
+    if not isinstance(target, str):
+        return None
+
+    def make() -> Transport:
+        from dragoman.transports.sse_legacy import SseTransport
+
+        return SseTransport(target, headers=headers, frame_limit=frame_limit)
+
+    return make
 
 
 def _fresh(first: Transport, make: Callable[[], Transport]) -> Callable[[], Transport]:

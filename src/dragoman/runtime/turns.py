@@ -22,3 +22,11 @@ class Turn:
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> Outcome:
         """As :meth:`Host.call`, in this turn."""
         return await self._host.call(name, arguments, principal=self.principal, turn=self.id, **options)
+
+    async def read(self, server: str, uri: str, **options: Any) -> Outcome:
+        """As :meth:`Host.read`, in this turn."""
+        return await self._host.read(server, uri, principal=self.principal, turn=self.id, **options)
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None, **options: Any) -> Outcome:
+        """As :meth:`Host.prompt`, in this turn."""
+        return await self._host.prompt(server, name, arguments, principal=self.principal, turn=self.id, **options)

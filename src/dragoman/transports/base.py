@@ -19,15 +19,21 @@ from typing import Protocol
 
 import msgspec
 
-from dragoman.protocol.actions import Close, CloseStream, Send, Traits
+from dragoman.protocol.actions import Performable, Traits
+from dragoman.protocol.refusals import Refusal
+from dragoman.protocol.streams import Position
 from dragoman.wire.envelope import RequestId
 
 
 class Received(msgspec.Struct, frozen=True, gc=False):
-    """One message arrived: a line, a body, an SSE event. ``via`` names the request whose stream brought it."""
+    """One message arrived: a line, a body, an SSE event.
+
+    ``via`` names the request whose stream brought it. ``status`` is HTTP's, where it was not one of success.
+    """
 
     message: bytes | bytearray
     via: RequestId | None = None
+    status: int | None = None
 
 
 class Oversized(msgspec.Struct, frozen=True):
@@ -41,16 +47,30 @@ class Oversized(msgspec.Struct, frozen=True):
 
 
 class StreamEnded(msgspec.Struct, frozen=True):
-    """The stream of request ``via`` ended, with or without an answer before it.
+    """A stream ended, with or without an answer before it.
 
-    ``sent`` is false only where the request provably never left this machine (refused connection, DNS, TLS).
-    ``status`` is HTTP's, where there was one.
+    Attributes:
+        via: The request it belongs to; ``None``: the stream for what belongs to no request.
+        reason: One line for a person, without secrets.
+        sent: False only where the request provably never left this machine (refused connection, DNS, TLS).
+        status: HTTP's, where there was one.
+        body: The first characters of an answer that was no message.
+        challenge: ``WWW-Authenticate``, where there was one.
+        position: How far it came, where it was a stream of events.
     """
 
-    via: RequestId
+    via: RequestId | None
     reason: str
     sent: bool = True
     status: int | None = None
+    body: str = ""
+    challenge: str = ""
+    position: Position | None = None
+
+
+def refusal_of(ended: StreamEnded) -> Refusal:
+    """The end of a stream as the engine takes it in."""
+    return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent)
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -94,7 +114,7 @@ class Transport(Protocol):
         """
         ...
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
+    async def perform(self, action: Performable) -> None:
         """Do one thing; returns when the bytes are handed to the operating system or queued behind others."""
         ...
 

@@ -1,24 +1,26 @@
-"""Streamable HTTP of the modern era: one POST for each message, its answer as JSON or as a stream of events.
+"""Streamable HTTP, both eras: one POST for each message, its answer as JSON or as a stream of events.
 
-Not here: sessions, GET streams and resumption (the legacy era), and credentials beyond fixed headers. Each exchange is a
-task of its own, so that any task may cancel it; in this era the closed connection is the cancellation.
+In the legacy era there are also a session (an id that the server names and we carry, a secret), a GET stream for what belongs
+to no request, and streams that are continued after they ended. When any of these is wanted is the engine's decision: it comes
+as an action. Not here: credentials beyond fixed headers. Each exchange is a task of its own, so that any task may cancel it.
 
-Source: MCP 2026-07-28 basic/transports/streamable-http.
+Source: MCP 2025-03-26 to 2025-11-25 basic/transports#streamable-http, 2026-07-28 basic/transports/streamable-http.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
+import re
 import ssl
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from dragoman.protocol.actions import HTTP, Close, CloseStream, Send, Traits
-from dragoman.protocol.sse import EDGE, SseDiscarded, SseParser
-from dragoman.transports.base import Closed, Oversized, Received, Report, Sink, StreamEnded
-from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url, printable
+from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performable, Resume, Send, Traits
+from dragoman.protocol.sse import EDGE
+from dragoman.transports.base import Closed, Report, Sink, StreamEnded
+from dragoman.transports.http_answer import ERROR_BODY, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
+from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url
 from dragoman.wire.envelope import RequestId
 
 if TYPE_CHECKING:
@@ -28,24 +30,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("dragoman.http")
 
 FRAME_LIMIT: Final = 128 * 2**20
-_ERROR_BODY: Final = 1 << 20  # the body of a refusal is a JSON-RPC error or a page for people
-_MAX_REDIRECTS: Final = 3
-_BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file to read from
+SESSION: Final = "MCP-Session-Id"
+_EVENTS: Final = "text/event-stream"
 _CLOSE_S: Final = 1.0  # for the exchanges, and again for the connections
-
-
-class _Ended(NamedTuple):
-    """How an exchange ended, in case its answer did not settle the request."""
-
-    reason: str
-    sent: bool = True
-    status: int | None = None
-
-
-class _TooLong(NamedTuple):
-    head: bytes
-    tail: bytes
-    size: int
+_DELETE_S: Final = 2.0
+_CONFIRM_S: Final = 5.0  # for the server to take the message that everything else has to follow
+_SESSION_ID: Final = re.compile(r"[\x21-\x7e]{1,4096}")
 
 
 class HttpTransport:
@@ -92,6 +82,8 @@ class HttpTransport:
         self._exchanges: dict[RequestId, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing: asyncio.Task[None] | None = None
+        self._session_id: str | None = None
+        self._own_headers: tuple[tuple[str, str], ...] = ()
         self.notices_failed = 0
 
     @property
@@ -118,20 +110,27 @@ class HttpTransport:
         self._session = http_session.open_session(self._target, connect_s=self._connect_s, idle_s=self._idle_s, trust=self._trust)
         self._sink = report
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
-        """Start an exchange, end one, or end them all. Returns at once."""
+    async def perform(self, action: Performable) -> None:
+        """Start an exchange, end one, or end them all. Returns at once, save for a message that must be taken before the next."""
         match action:
             case Send():
-                self._start(action)
+                task = self._start(lambda session: self._exchange(session, action), action.request_id)
+                if task is not None and action.session == "confirms":
+                    await asyncio.wait([task], timeout=_CONFIRM_S)
             case CloseStream(request_id=request_id):
-                task = self._exchanges.get(request_id)
-                if task is not None:
-                    task.cancel()
+                found = self._exchanges.get(request_id)
+                if found is not None:
+                    found.cancel()
+            case Listen(headers=headers):
+                self._own_headers = headers
+                self._start(lambda session: self._get(session, None, "", 0.0), None)
+            case Resume(request_id=via, last_event_id=last, after_s=after_s):
+                self._start(lambda session: self._get(session, via, last, after_s), via)
             case Close():
                 await self.close()
 
     async def close(self) -> None:
-        """End every exchange and connection, then report :class:`Closed`. Takes at most two seconds, may be called again."""
+        """End every exchange, the session and every connection, then report ``Closed``. At most four seconds; may be called again."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self._close())
         await asyncio.shield(self._closing)
@@ -144,6 +143,8 @@ class HttpTransport:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_CLOSE_S)
         if session is not None:
+            if self._session_id is not None:
+                await self._end_session(session)
             try:
                 async with asyncio.timeout(_CLOSE_S):
                     await session.close()
@@ -158,123 +159,143 @@ class HttpTransport:
 
     # --- one exchange -------------------------------------------------------------------------------------------
 
-    def _start(self, send: Send) -> None:
+    def _start(
+        self, work: Callable[[aiohttp.ClientSession], Coroutine[Any, Any, None]], via: RequestId | None
+    ) -> asyncio.Task[None] | None:
         if self._session is None:
-            return  # closed
-        task = asyncio.get_running_loop().create_task(self._exchange(self._session, send))
+            return None  # closed
+        task = asyncio.get_running_loop().create_task(work(self._session))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        via = send.request_id
         if via is not None:
             self._exchanges[via] = task
-            task.add_done_callback(lambda _: self._exchanges.pop(via, None))  # also when it is cancelled before its first step
+            task.add_done_callback(lambda task: self._forget(via, task))  # also when it is cancelled before its first step
+        return task
+
+    def _forget(self, via: RequestId, task: asyncio.Task[None]) -> None:
+        if self._exchanges.get(via) is task:  # it may be continued already
+            del self._exchanges[via]
 
     async def _exchange(self, session: aiohttp.ClientSession, send: Send) -> None:
         via = send.request_id
+        if via is not None:
+            self._report(await self._guarded(via, lambda events: self._post(session, send, via, events)))
+            return
+        ended = await self._guarded(None, lambda events: self._notice(session, send))
+        if ended.status is None or not 200 <= ended.status < 300:
+            self.notices_failed += 1
+            log.debug("%s did not take a notice: %s", self._label, ended.reason)
+
+    async def _guarded(self, via: RequestId | None, work: Callable[[Events], Coroutine[Any, Any, StreamEnded]]) -> StreamEnded:
+        """How an exchange ended, also where it broke; with how far its stream of events came."""
+        events = Events(self._frame_limit, self._report, via)
         try:
-            ended = await self._post(session, send)
+            return await work(events)
         except Exception as exc:
             from dragoman.transports.http_session import explain
 
             log.debug("%s: request %r", self._label, via, exc_info=exc)
-            ended = _Ended(*explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s))
-        if via is not None:
-            self._report(StreamEnded(via, ended.reason, ended.sent, ended.status))
-        elif ended.status is None or not 200 <= ended.status < 300:
-            self.notices_failed += 1
-            log.debug("%s did not take a notice: %s", self._label, ended.reason)
+            reason, sent = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
+            return StreamEnded(via, reason, sent, position=events.position if events.began else None)
 
-    async def _post(self, session: aiohttp.ClientSession, send: Send) -> _Ended:
+    async def _post(self, session: aiohttp.ClientSession, send: Send, via: RequestId, events: Events) -> StreamEnded:
+        response = await self._send(session, send)
+        if isinstance(response, StreamEnded):
+            return response
+        try:
+            if send.session == "opens":
+                self._keep_session(response)
+            if coding := foreign_coding(response):
+                return StreamEnded(via, coding, status=response.status)
+            if kind_of(response) == _EVENTS and 200 <= response.status < 300:
+                await events.read(response)
+                reason = f"HTTP {response.status}: the event stream ended without an answer"
+                return StreamEnded(via, reason, status=response.status, position=events.position)
+            ended = await answer(response, via, self._frame_limit, self._report)
+            self._note_refusal(send.session == "within", ended.status)
+            return ended
+        finally:
+            response.close()  # returns nothing to the pool; one that was read to its end is there already
+
+    async def _notice(self, session: aiohttp.ClientSession, send: Send) -> StreamEnded:
+        response = await self._send(session, send)
+        if isinstance(response, StreamEnded):
+            return response
+        try:
+            await response.content.read(EDGE)
+            return refused(response, None, "", b"")
+        finally:
+            response.close()
+
+    async def _send(self, session: aiohttp.ClientSession, send: Send) -> aiohttp.ClientResponse | StreamEnded:
+        via = send.request_id
         for name, value in send.headers:
             if bad := bad_value(value):
-                return _Ended(f"header {name} holds the character {bad}; nothing was sent", sent=False)
-        message = send.message
+                return StreamEnded(via, f"header {name} holds the character {bad}; nothing was sent", sent=False)
         headers = self._base.copy()
         headers.update(send.headers)
-        url: Any = self._target.url
-        for _ in range(_MAX_REDIRECTS + 1):
-            body = message if len(message) < _BIG_BODY else io.BytesIO(message)
-            response = await session.post(url, data=body, headers=headers, **self._options)
-            try:
-                if not 300 <= response.status < 400:
-                    return await self._answer(response, send.request_id)
-                url = _follow(response)
-                if isinstance(url, _Ended):
-                    return url
-            finally:
-                response.close()  # returns nothing to the pool; one that was read to its end is there already
-        return _Ended(f"more than {_MAX_REDIRECTS} redirects, the last to {printable(str(url))}", status=response.status)
+        if send.session == "opens":
+            self._session_id = None
+        elif self._session_id is not None and send.session != "none":
+            headers[SESSION] = self._session_id
+        response = await ask(session, "POST", self._target.url, headers, self._options, send.message)
+        return StreamEnded(via, response[0], status=response[1]) if isinstance(response, tuple) else response
 
-    async def _answer(self, response: aiohttp.ClientResponse, via: RequestId | None) -> _Ended:
-        status, reason = response.status, printable(response.reason or "")
-        kind = response.content_type if "Content-Type" in response.headers else ""
-        good = 200 <= status < 300
-        if via is None:
-            await response.content.read(EDGE)
-            return _Ended(f"HTTP {status} {reason}", status=status)
-        if kind == "text/event-stream":
-            await self._stream(response, via)
-            return _Ended(f"HTTP {status}: the event stream ended without an answer", status=status)
-        limit = self._frame_limit if good else min(self._frame_limit, _ERROR_BODY)
-        body = await _read(response, limit)
-        if isinstance(body, _TooLong):
-            if good:
-                self._report(Oversized(body.head, body.tail, body.size, limit, via))
-            return _Ended(f"HTTP {status} {reason}: a body of {body.size} bytes or more, limit {limit}", status=status)
-        is_json = kind == "application/json" or kind.endswith("+json")
-        if body and (is_json or body.lstrip()[:1] == b"{"):  # refusals are JSON-RPC too, and not all servers say so
-            self._report(Received(body, via))
-        return _Ended(_without_answer(response, kind if good and not is_json else "", body), status=status)
+    # --- the session, and its streams ---------------------------------------------------------------------------
 
-    async def _stream(self, response: aiohttp.ClientResponse, via: RequestId) -> None:
-        parser = SseParser(self._frame_limit)
-        content = response.content
-        while chunk := await content.readany():
-            for event in parser.feed(chunk):
-                if isinstance(event, SseDiscarded):
-                    self._report(Oversized(event.head, event.tail, event.size, self._frame_limit, via))
-                elif event.data and event.event == "message":
-                    self._report(Received(event.data, via))
+    def _keep_session(self, response: aiohttp.ClientResponse) -> None:
+        stated = response.headers.get(SESSION, "")
+        if 200 <= response.status < 300 and _SESSION_ID.fullmatch(stated):
+            self._session_id = stated
 
+    def _note_refusal(self, in_session: bool, status: int | None) -> None:
+        if in_session and status == 404:
+            self._session_id = None  # there is nothing left to end
 
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes | _TooLong:
-    """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
-    length = response.content_length if "Content-Encoding" not in response.headers else None
-    if length is not None and length <= limit:
-        return await response.read()
-    content, parts, size = response.content, [], 0
-    known_too_long = length is not None
-    while chunk := await content.readany():
-        size += len(chunk)
-        parts.append(chunk)
-        if size > limit or (known_too_long and size >= EDGE):
-            body = b"".join(parts)
-            return _TooLong(body[:EDGE], body[-EDGE:], max(size, length or 0))
-    return b"".join(parts)
+    def _get_headers(self) -> CIMultiDict[str]:
+        headers = self._base.copy()
+        headers.pop("Content-Type", None)
+        headers["Accept"] = _EVENTS
+        headers.update(self._own_headers)
+        if self._session_id is not None:
+            headers[SESSION] = self._session_id
+        return headers
 
+    async def _get(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str, after_s: float) -> None:
+        if after_s:
+            await asyncio.sleep(after_s)
+        ended = await self._guarded(via, lambda events: self._listen(session, via, last_event_id, events))
+        log.debug("%s: the stream of %s ended: %s", self._label, "no request" if via is None else via, ended.reason)
+        self._report(ended)
 
-def _follow(response: aiohttp.ClientResponse) -> Any:
-    from dragoman.transports.http_session import redirect_target
+    async def _listen(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str, events: Events) -> StreamEnded:
+        headers = self._get_headers()
+        if last_event_id:
+            if bad := bad_value(last_event_id):
+                return StreamEnded(via, f"the event id holds the character {bad}", status=400)
+            headers["Last-Event-ID"] = last_event_id
+        response = await ask(session, "GET", self._target.url, headers, self._options)
+        if isinstance(response, tuple):
+            return StreamEnded(via, response[0], status=response[1])
+        try:
+            if coding := foreign_coding(response):
+                return StreamEnded(via, coding, status=response.status)
+            kind = kind_of(response)
+            if response.status == 200 and kind == _EVENTS:
+                await events.read(response)
+                return StreamEnded(via, "the event stream ended", status=200, position=events.position)
+            body = await read(response, ERROR_BODY)
+            return refused(response, via, kind, b"" if isinstance(body, TooLong) else body)
+        finally:
+            response.close()
 
-    target = redirect_target(response)
-    if target is not None:
-        return target
-    where = printable(response.headers.get("Location", "nowhere"))
-    return _Ended(
-        f"HTTP {response.status} redirects to {where}; only 307 and 308 within {response.url.origin()} are followed", status=response.status
-    )
-
-
-def _without_answer(response: aiohttp.ClientResponse, foreign_kind: str, body: bytes) -> str:
-    """Why a complete answer may not have settled its request."""
-    status, text = response.status, printable(body[:1024].decode("utf-8", "replace").strip())
-    if 200 <= status < 300:
-        if not body:
-            return f"HTTP {status} without an answer"
-        if foreign_kind:
-            return f"answer is {foreign_kind}, not JSON or an event stream: {text}"
-        return f"HTTP {status} without an answer to this request: {text}"
-    line = f"HTTP {status} {printable(response.reason or '')}".rstrip()
-    if status in (401, 403) and (challenge := response.headers.get("WWW-Authenticate")):
-        line += f" (WWW-Authenticate: {printable(challenge)})"
-    return f"{line}: {text}" if text else line
+    async def _end_session(self, session: aiohttp.ClientSession) -> None:
+        headers = self._get_headers()
+        headers["Accept"] = "*/*"
+        try:
+            async with asyncio.timeout(_DELETE_S):
+                response = await ask(session, "DELETE", self._target.url, headers, self._options)
+                if not isinstance(response, tuple):
+                    response.close()
+        except Exception as exc:  # a server need not support it, and forgets the session by itself
+            log.debug("%s: ending the session: %s", self._label, type(exc).__name__)

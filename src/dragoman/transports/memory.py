@@ -7,7 +7,7 @@ from collections import deque
 from typing import Final
 
 from dragoman.errors import LocalProtocolError
-from dragoman.protocol.actions import STDIO, Close, CloseStream, Send, Traits
+from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
 from dragoman.transports.base import Closed, Oversized, Received, Report, Sink
 
 _SAMPLE: Final = 4096
@@ -39,7 +39,7 @@ class MemoryTransport:
         self._opened, self._report, self._loop = True, report, asyncio.get_running_loop()
         self._schedule()
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
+    async def perform(self, action: Performable) -> None:
         """Hand a message to the other end; nothing happens once either end is closed."""
         if isinstance(action, Close):
             await self.close()

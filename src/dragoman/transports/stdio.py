@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dragoman.errors import LocalProtocolError
-from dragoman.protocol.actions import STDIO, Close, CloseStream, Send, Traits
+from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
 from dragoman.protocol.lines import Discarded, LineSplitter
 from dragoman.transports.base import Closed, Oversized, Received, Sink
 from dragoman.transports.process import Child, spawn
@@ -96,7 +96,7 @@ class StdioTransport:
         self._loop.add_reader(child.stderr, self._stderr_readable)
         child.watch(self._finish)
 
-    async def perform(self, action: Send | CloseStream | Close) -> None:
+    async def perform(self, action: Performable) -> None:
         """Write a message at once when it is alone, with the others of this turn of the loop otherwise.
 
         Waits only while more than 256 KB are queued. Cancelling that wait tears nothing: the message is written all the same.

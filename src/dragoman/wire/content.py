@@ -98,15 +98,19 @@ def decode_block(raw: Raw | bytes) -> tuple[Content, str | None]:
         return UnknownContent(type=kind or "?", raw=bytes(raw)), str(exc)
 
 
+def _decoded_size(data: str) -> int:
+    return len(data.rstrip("=")) * 3 // 4
+
+
 def marker(block: Content) -> str:
     """A short stand-in for a block that is not text, for places that show text only."""
     match block:
         case TextContent(text=text):
             return text
         case ImageContent(data=data, mime_type=mime):
-            return f"[image {mime or 'of unknown type'}, {len(data) * 3 // 4} bytes]"
+            return f"[image {mime or 'of unknown type'}, {_decoded_size(data)} bytes]"
         case AudioContent(data=data, mime_type=mime):
-            return f"[audio {mime or 'of unknown type'}, {len(data) * 3 // 4} bytes]"
+            return f"[audio {mime or 'of unknown type'}, {_decoded_size(data)} bytes]"
         case ResourceLink(uri=uri):
             return f"[resource link {uri}]"
         case EmbeddedResource(resource=resource):

@@ -45,7 +45,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A resource that can be read by its ``uri``."""
+    """A resource that can be read by its ``uri``; ``size`` is in bytes, where the server says. All of it is untrusted."""
 
     uri: str
     name: str = ""

@@ -129,7 +129,13 @@ def _salvage_tool_result(raw: Raw | bytes) -> ToolResult:
 
 
 class ReadResult(msgspec.Struct, frozen=True):
-    """The contents of a resource, one entry per part."""
+    """The contents of a resource.
+
+    Attributes:
+        contents: One entry per part: ``uri``, ``mime_type``, and ``text`` or base64 in ``blob``; all of it untrusted.
+        problems: Parts that were set aside, and why.
+        raw_json: The result object exactly as received.
+    """
 
     contents: tuple[ResourceContents, ...]
     problems: tuple[Flaw, ...]
@@ -142,14 +148,20 @@ class ReadResult(msgspec.Struct, frozen=True):
 
 
 class PromptMessage(msgspec.Struct, frozen=True):
-    """One message of a prompt."""
+    """One message of a prompt: ``role`` (``user`` or ``assistant``) and one block of content; untrusted."""
 
     role: str
     content: Content
 
 
 class PromptResult(msgspec.Struct, frozen=True):
-    """A filled-in prompt."""
+    """A filled-in prompt.
+
+    Attributes:
+        messages: In order.
+        problems: Messages and blocks that were set aside, and why.
+        raw_json: The result object exactly as received.
+    """
 
     description: str | None
     messages: tuple[PromptMessage, ...]

@@ -1,0 +1,35 @@
+"""Runs a coroutine on the event loop that something lives on, whichever loop is asked from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from dragoman.errors import LocalProtocolError
+
+T = TypeVar("T")
+
+
+async def run_on(loop: asyncio.AbstractEventLoop | None, coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of ``coroutine``, run on ``loop``; cancelling cancels it there.
+
+    Args:
+        loop: ``None`` stands for a host that was not opened.
+
+    Raises:
+        LocalProtocolError: The loop is not there, is over, or ends meanwhile.
+    """
+    if loop is None or loop.is_closed() or not loop.is_running():
+        coroutine.close()
+        what = "the host is not open" if loop is None else "the event loop that the host was opened on is over"
+        raise LocalProtocolError(what, hint="use 'async with', or call open() first")
+    if asyncio.get_running_loop() is loop:
+        return await coroutine
+    try:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise LocalProtocolError("the event loop that the host was opened on has ended") from None

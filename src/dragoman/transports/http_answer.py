@@ -1,0 +1,179 @@
+"""Reading one HTTP answer: a body within a limit, a stream of events, and how it ended, in words. Shared by both HTTP transports."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dragoman.protocol.sse import EDGE, SseDiscarded, SseEvent, SseParser
+from dragoman.protocol.streams import Position
+from dragoman.transports.base import Oversized, Received, Report, StreamEnded
+from dragoman.transports.http_target import printable
+from dragoman.wire.envelope import RequestId
+
+if TYPE_CHECKING:
+    import aiohttp
+    from multidict import CIMultiDict
+
+ERROR_BODY: Final = 1 << 20  # the body of a refusal is a JSON-RPC error or a page for people
+MAX_REDIRECTS: Final = 3
+_OFFERED: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
+_BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file to read from
+_KEPT: Final = 2048
+
+
+class TooLong(NamedTuple):
+    """A body over the limit, thrown away."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+
+class Events:
+    """The events of one stream, and how far it came when it broke.
+
+    Args:
+        limit: Most bytes of data in one event.
+        report: Where messages go.
+        via: The request whose stream it is.
+
+    Attributes:
+        began: Whether there is a stream of events at all.
+    """
+
+    def __init__(self, limit: int, report: Callable[[Report], None], via: RequestId | None) -> None:
+        self._limit = limit
+        self._parser = SseParser(limit)
+        self._report = report
+        self._via = via
+        self._loop = asyncio.get_running_loop()
+        self._began = 0.0
+        self.began = False
+
+    @property
+    def position(self) -> Position:
+        """How far it came by now."""
+        return Position(self._parser.last_id, self._parser.retry_ms, self._loop.time() - self._began)
+
+    async def read(self, response: aiohttp.ClientResponse, other: Callable[[SseEvent], None] | None = None) -> None:
+        """Report its messages until it ends; ``other`` gets the events that are of another type."""
+        self.began, self._began = True, self._loop.time()
+        content = response.content
+        while chunk := await content.readany():
+            for event in self._parser.feed(chunk):
+                if isinstance(event, SseDiscarded):
+                    self._report(Oversized(event.head, event.tail, event.size, self._limit, self._via))
+                elif event.event == "message":
+                    if event.data:  # without data it only sets an id or a time to wait
+                        self._report(Received(event.data, self._via))
+                elif other is not None:
+                    other(event)
+
+
+async def ask(
+    session: aiohttp.ClientSession, method: str, url: Any, headers: CIMultiDict[str], options: dict[str, Any], message: bytes | None = None
+) -> aiohttp.ClientResponse | tuple[str, int]:
+    """One request, redirects within the origin followed with method and body; or why they lead nowhere, and the last status.
+
+    The caller closes the response.
+    """
+    for _ in range(MAX_REDIRECTS + 1):
+        body = message if message is None or len(message) < _BIG_BODY else io.BytesIO(message)
+        response = await session.request(method, url, data=body, headers=headers, **options)
+        status = response.status
+        if not 300 <= status < 400:
+            return response
+        try:
+            target = _target(response)
+        finally:
+            response.close()
+        if isinstance(target, str):
+            return target, status
+        url = target
+    return f"more than {MAX_REDIRECTS} redirects, the last to {printable(str(url))}", status
+
+
+def _target(response: aiohttp.ClientResponse) -> Any:
+    from dragoman.transports.http_session import redirect_target
+
+    target = redirect_target(response)
+    if target is not None:
+        return target
+    where = printable(response.headers.get("Location", "nowhere"))
+    return f"HTTP {response.status} redirects to {where}; only 307 and 308 within {response.url.origin()} are followed"
+
+
+def kind_of(response: aiohttp.ClientResponse) -> str:
+    """The media type, or ``""`` where the server does not say."""
+    return response.content_type if "Content-Type" in response.headers else ""
+
+
+def foreign_coding(response: aiohttp.ClientResponse) -> str | None:
+    """What is wrong with the content coding, or ``None``: one that was not offered cannot be read."""
+    stated = response.headers.get("Content-Encoding", "")
+    foreign = [name for part in stated.split(",") if (name := part.strip().lower()) and name not in _OFFERED]
+    if not foreign:
+        return None
+    return f"HTTP {response.status}: the body is coded as {printable(', '.join(foreign))}, which was not offered (gzip and deflate were)"
+
+
+async def answer(response: aiohttp.ClientResponse, via: RequestId, limit: int, report: Callable[[Report], None]) -> StreamEnded:
+    """Read an answer that is no stream to its end, report the message it is, and say how it ended."""
+    status, kind = response.status, kind_of(response)
+    good = 200 <= status < 300
+    limit = limit if good else min(limit, ERROR_BODY)
+    body = await read(response, limit)
+    if isinstance(body, TooLong):
+        if good:
+            report(Oversized(body.head, body.tail, body.size, limit, via))
+        line = f"HTTP {status} {printable(response.reason or '')}: a body of {body.size} bytes or more, limit {limit}"
+        return StreamEnded(via, line, status=status)
+    is_json = kind == "application/json" or kind.endswith("+json")
+    # Refusals are JSON-RPC too, and not all servers say so; those about credentials are HTTP's own.
+    if body and status not in (401, 403) and (is_json or body.lstrip()[:1] == b"{"):
+        report(Received(body, via, None if good else status))
+    return refused(response, via, kind if good and not is_json else "", body)
+
+
+def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kind: str, body: bytes) -> StreamEnded:
+    """The end of an answer that perhaps did not settle its request, in words."""
+    challenge = response.headers.get("WWW-Authenticate", "")
+    text = body[:_KEPT].decode("utf-8", "replace").strip()
+    return StreamEnded(
+        via, _without_answer(response, foreign_kind, text), status=response.status, body=text, challenge=printable(challenge, 1000)
+    )
+
+
+async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | TooLong:
+    """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
+    length = response.content_length if "Content-Encoding" not in response.headers else None
+    if length is not None and length <= limit:
+        return await response.read()
+    content, parts, size = response.content, [], 0
+    known_too_long = length is not None
+    while chunk := await content.readany():
+        size += len(chunk)
+        parts.append(chunk)
+        if size > limit or (known_too_long and size >= EDGE):
+            body = b"".join(parts)
+            return TooLong(body[:EDGE], body[-EDGE:], max(size, length or 0))
+    return b"".join(parts)
+
+
+def _without_answer(response: aiohttp.ClientResponse, foreign_kind: str, body: str) -> str:
+    status, text = response.status, printable(body)
+    if 200 <= status < 300:
+        if not body:
+            return f"HTTP {status} without an answer"
+        if foreign_kind:
+            return f"answer is {foreign_kind}, not JSON or an event stream: {text}"
+        return f"HTTP {status} without an answer to this request: {text}"
+    line = f"HTTP {status} {printable(response.reason or '')}".rstrip()
+    if status in (401, 403) and (challenge := response.headers.get("WWW-Authenticate")):
+        line += f" (WWW-Authenticate: {printable(challenge)})"
+    if after := response.headers.get("Retry-After"):
+        line += f" (Retry-After: {printable(after)})"
+    return f"{line}: {text}" if text else line
