@@ -43,20 +43,26 @@ if TYPE_CHECKING:
         UnknownTool,
         VersionMismatch,
     )
+    from dragoman.policy.approvers import CallbackApprover
     from dragoman.policy.chain import Call, Outcome
+    from dragoman.policy.questions import Decision, Question
     from dragoman.runtime.asking import Elicitation, ElicitationAnswer
-    from dragoman.runtime.client import Client, Progress, ServerInfo
+    from dragoman.runtime.client import Client, ServerInfo
+    from dragoman.runtime.progress import Progress
     from dragoman.service.assemble import Host
     from dragoman.wire.listing import Prompt, Resource, ResourceTemplate, Tool
     from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
 _HOME = {
     "Client": "dragoman.runtime.client",
-    "Progress": "dragoman.runtime.client",
+    "Progress": "dragoman.runtime.progress",
     "ServerInfo": "dragoman.runtime.client",
     "Host": "dragoman.service.assemble",
     "Call": "dragoman.policy.chain",
     "Outcome": "dragoman.policy.chain",
+    "CallbackApprover": "dragoman.policy.approvers",
+    "Decision": "dragoman.policy.questions",
+    "Question": "dragoman.policy.questions",
     "Elicitation": "dragoman.runtime.asking",
     "ElicitationAnswer": "dragoman.runtime.asking",
     "Tool": "dragoman.wire.listing",
@@ -78,10 +84,12 @@ __all__ = [
     "Call",
     "CallFailed",
     "CallTimeout",
+    "CallbackApprover",
     "Client",
     "ConfigError",
     "ConnectFailed",
     "ConnectionLost",
+    "Decision",
     "DragomanError",
     "EgressDenied",
     "Elicitation",
@@ -98,6 +106,7 @@ __all__ = [
     "Prompt",
     "PromptResult",
     "ProtocolError",
+    "Question",
     "ReadResult",
     "Refused",
     "RemoteProtocolError",

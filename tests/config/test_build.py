@@ -57,7 +57,7 @@ def test_every_supported_key_arrives_in_the_model() -> None:
     assert (web.url, web.headers, web.command) == ("https://example.test/mcp", {"Authorization": "Bearer ${env:TOKEN}"}, None)
     assert (web.enabled, web.default_tier, web.limits) == (True, "L2", Limits())
     assert (config.policy.approval_timeout_s, config.policy.retry_budget_per_turn, config.policy.allow_yes) == (10.5, 0, False)
-    assert config.warnings == ()
+    assert config.warnings == ("dragoman.toml:27: policy.retry_budget_per_turn: has no effect yet",)
 
 
 def test_an_empty_file_is_an_empty_configuration() -> None:

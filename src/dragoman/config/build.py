@@ -50,7 +50,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
         project=project,
         client=_client(top.table("client")),
         servers=servers,
-        policy=_policy(top.table("policy")),
+        policy=_policy(top.table("policy"), warnings),
         warnings=tuple(warnings),
     )
 
@@ -189,9 +189,11 @@ def _client(table: Table) -> ClientConfig:
     return ClientConfig(name=table.text("name"), version=table.text("version"))
 
 
-def _policy(table: Table) -> PolicyConfig:
+def _policy(table: Table, warnings: list[str]) -> PolicyConfig:
     refuse(table, _POLICY_REFUSED)
     table.only((*_POLICY, *_POLICY_REFUSED))
+    if "retry_budget_per_turn" in table.values:
+        warnings.append(str(table.error("has no effect yet", "retry_budget_per_turn")))
     default = PolicyConfig()
     return PolicyConfig(
         approval_timeout_s=table.seconds("approval_timeout_s") or default.approval_timeout_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -12,7 +13,6 @@ import msgspec
 
 from ..errors import ConfigError
 from . import checks
-from .environment import INHERITED, child_environment, matches
 from .model import ServerConfig
 from .redactor import MASK, Redactor
 
@@ -27,6 +27,8 @@ _SECRET_NAME: Final = re.compile(
     r"|(?:^|[_-])(?:key|keys|pass|pwd|auth|pat|dsn)(?:$|[_-])",
     re.IGNORECASE,
 )
+# Redacting these would blacken every path in a trace.
+_EVERYWHERE: Final = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR"})
 _NOT_SECRET: Final = ("PWD", "OLDPWD", "SSH_AUTH_SOCK")
 
 
@@ -35,13 +37,15 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         cwd: Absolute folder to start in, or ``None`` for the caller's.
-        env: The whole environment of the process; ``sorted(env)`` are the names to show.
+        env: The variables that the configuration sets for the process.
+        inherit: Names of further variables to pass on; a final ``*`` matches any ending.
     """
 
     command: tuple[str, ...] | None
     url: str | None
     cwd: str | None
     env: dict[str, str]
+    inherit: tuple[str, ...]
     headers: dict[str, str]
 
 
@@ -81,7 +85,7 @@ def resolve(
             return default
         if found is None:
             raise error(f"environment variable {name} is not set; set it, or give a default: ${{env:{name}:-default}}")
-        if redactor is not None and name not in INHERITED:
+        if redactor is not None and name not in _EVERYWHERE:
             redactor.add(found)
         return found
 
@@ -116,12 +120,11 @@ def resolve_server(server: ServerConfig, env: Mapping[str, str], redactor: Redac
         if (problem := checks.header_value(value)) is not None:
             raise server.error(problem, "headers", name)
     own = {name: at(value, "env", name) for name, value in server.env.items()}
-    child = child_environment(own, server.inherit, env) if command is not None else {}
-
-    named = own | headers | {name: value for name, value in child.items() if any(matches(name, entry) for entry in server.inherit)}
+    inherited = {name: value for name, value in env.items() if any(fnmatchcase(name, entry) for entry in server.inherit)}
+    named = inherited | own | headers
     for secret in _secrets(named, command or (), url):
         redactor.add(secret)
-    return Launch(command=command, url=url, cwd=_cwd(server, at, env), env=child, headers=headers)
+    return Launch(command=command, url=url, cwd=_cwd(server, at, env), env=own, inherit=server.inherit, headers=headers)
 
 
 def _cwd(server: ServerConfig, at: Callable[..., str], env: Mapping[str, str]) -> str | None:

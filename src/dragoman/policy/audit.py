@@ -19,7 +19,7 @@ from dragoman.errors import (
     InvalidArguments,
     Refused,
 )
-from dragoman.policy.chain import Call, CallNext, Outcome
+from dragoman.policy.chain import Call, CallNext, Outcome, Spent
 from dragoman.policy.digests import canonical
 from dragoman.policy.flights import Flight, Flights
 from dragoman.policy.ports import AuditEvent, AuditSink, Redact, Resolved, Status
@@ -57,6 +57,7 @@ class Audit:
             raise
         flight.call = outcome.call
         result = outcome.result
+        outcome.spent = Spent(duration_s=self._clock.monotonic() - started, result_bytes=outcome.spent.result_bytes)
         detail: dict[str, Any] = {}
         if result is not None:
             detail["result_bytes"] = memoryview(result.raw_json).nbytes

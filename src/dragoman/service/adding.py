@@ -43,14 +43,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A server that was looked at, and the table that would be written for it.
 
     Attributes:
-        file: Where it would be written; ``new_file`` if it is not there yet.
+        file: Where it would be written.
         warnings: For the person, one line each: secrets by value, flaws in what the server listed.
     """
 
     server: ServerConfig
     facts: trust.Facts
     file: Path
-    new_file: bool
     era: str
     revision: str
     name: str
@@ -100,6 +99,17 @@ async def propose(
     if (problem := checks.server_name(name)) is not None:
         raise ConfigError(problem, hint="e.g. dragoman add files -- npx -y @modelcontextprotocol/server-filesystem /tmp/safe-dir")
     file = write.target(context.named, user=user, env=context.env, cwd=context.cwd)
+    refuse_taken(name, file)
+    server = _described(name, words, context, file, env=env, headers=headers, cwd=cwd, timeout_s=timeout_s)
+    return await examine(server, file, context, tap_for=tap_for)
+
+
+def refuse_taken(name: str, file: Path) -> None:
+    """Stop where the file has a server of that name.
+
+    Raises:
+        ConfigError: It has.
+    """
     present = load_file(file) if file.exists() else Config()
     if name in present.servers:
         raise ConfigError(
@@ -107,13 +117,21 @@ async def propose(
             file=str(file),
             hint=f"choose another name, or remove it first: dragoman remove {name}",
         )
-    server, warnings = _described(name, words, context, file, env=env, headers=headers, cwd=cwd, timeout_s=timeout_s)
+
+
+async def examine(server: ServerConfig, file: Path, context: Context, *, tap_for: TapFor | None = None) -> Proposal:
+    """Connect to a server as ``file`` would describe it, and propose tiers; those that it has already stay.
+
+    Raises:
+        ConfigError, TransportError, ProtocolError, CallFailed: It cannot be connected to.
+    """
+    timeout_s = server.timeout_s
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     began = time.monotonic()
     options = {} if timeout_s is None else {"timeout_s": timeout_s, "connect_timeout_s": timeout_s}
     try:
-        client = spec_of(server, context, tap_for=tap_for).make_client(label=name, eras=plumbing, **options)
+        client = spec_of(server, context, tap_for=tap_for).make_client(label=shown_target(server), eras=plumbing, **options)
         try:
             await client.open()
             info = client.server
@@ -124,20 +142,19 @@ async def propose(
             await client.close()
     finally:
         await plumbing.close()
-    proposed = tuple(_proposed(tool) for tool in _once(tools))
+    proposed = tuple(_proposed(tool, server) for tool in _once(tools))
     rules = {item.tool.name: ToolConfig(tier=item.tier) for item in proposed if item.written}
-    server = msgspec.structs.replace(server, tools=rules)
+    server = msgspec.structs.replace(server, tools={**rules, **server.tools})
     return Proposal(
         server=server,
         facts=trust.facts(server),
         file=file,
-        new_file=not file.exists(),
         era=info.era,
         revision=info.revision,
         name=info.name,
         version=info.version,
         tools=proposed,
-        warnings=(*warnings, *flaws),
+        warnings=(*_secrets_by_value(server, file), *flaws),
         connect_ms=connect_ms,
     )
 
@@ -174,8 +191,8 @@ def _described(
     headers: Sequence[str],
     cwd: str | None,
     timeout_s: float | None,
-) -> tuple[ServerConfig, list[str]]:
-    """The table for what was typed, before anything is known of its tools; and warnings."""
+) -> ServerConfig:
+    """The table for what was typed, before anything is known of its tools."""
     target = target_of(words, context, env=env, headers=headers, cwd=cwd, timeout_s=timeout_s)
     if target.url is not None and (problem := checks.url(target.url)) is not None and "${" not in target.url:
         raise ConfigError(f"{target.url}: {problem}")
@@ -186,25 +203,13 @@ def _described(
     here = file.absolute().parent == context.cwd.absolute()
     if cwd is not None:
         cwd = cwd if here else target.cwd
-    elif target.url is None and not here and any(_names_a_file(word, context.cwd) for word in target.command):
+    elif target.url is None and not here and any(names_a_file(word, context.cwd) for word in target.command):
         cwd = str(context.cwd)  # the command was meant from here, and the file lies elsewhere
-    warnings = []
     values = {}
     for item in env:
         variable, by_value, value = item.partition("=")
         values[variable] = value if by_value else f"${{env:{variable}}}"
-        if by_value and looks_secret(variable) and "${" not in value:
-            warnings.append(f"{variable} looks like a secret and would stand in {file} by value; --env {variable} passes on yours instead")
-    for key, value in target.headers.items():
-        if looks_secret(key) and "${" not in value:
-            warnings.append(
-                f"the header {key} looks like a secret and would stand in {file} by value; write '{key}: ${{env:NAME}}' instead"
-            )
-    for index in secret_words(target.command):
-        if "${" not in target.command[index]:
-            flag = target.command[index - 1]
-            warnings.append(f"what follows {flag} looks like a secret and would stand in {file} by value; write '${{env:X}}' instead")
-    server = ServerConfig(
+    return ServerConfig(
         name=name,
         command=target.command or None,
         url=target.url,
@@ -215,10 +220,24 @@ def _described(
         source=Source(file=file, lines={}),
         key=("servers", name),
     )
-    return server, warnings
 
 
-def _names_a_file(word: str, folder: Path) -> bool:
+def _secrets_by_value(server: ServerConfig, file: Path) -> list[str]:
+    """A warning for each secret that would stand in the file."""
+    command = server.command or ()
+    named = [(f"the variable {name}", name, value) for name, value in server.env.items()]
+    named += [(f"the header {name}", name, value) for name, value in server.headers.items()]
+    found = [(what, value) for what, name, value in named if looks_secret(name)]
+    found += [(f"what follows {command[index - 1]}", command[index]) for index in secret_words(command)]
+    return [
+        f"{what} looks like a secret and would stand in {file} by value; ${{env:NAME}} in its place reads it from your environment"
+        for what, value in found
+        if "${" not in value
+    ]
+
+
+def names_a_file(word: str, folder: Path) -> bool:
+    """Whether a word of a command names a file by its path from ``folder``."""
     path = word.rpartition("=")[2]
     try:
         return bool(path) and not Path(path).is_absolute() and (folder / path).exists()
@@ -228,16 +247,20 @@ def _names_a_file(word: str, folder: Path) -> bool:
 
 def _once(tools: Sequence[Tool]) -> list[Tool]:
     """The first tool of each name; a server that lists a name twice means nothing by the second."""
-    return list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        found.setdefault(tool.name, tool)
+    return list(found.values())
 
 
-def _proposed(tool: Tool) -> ProposedTool:
+def _proposed(tool: Tool, server: ServerConfig) -> ProposedTool:
     claimed, claims = _claims(tool)
     # A tool named like a pattern would be a rule for other tools, too.
     # What is invisible in it would be invisible in the file.
     plain = checks.pattern(tool.name) is None and escape_inline(tool.name) == tool.name
     written = plain and not set("*?") & set(tool.name)
-    return ProposedTool(tool=tool, tier=stricter(DEFAULT_TIER, claimed), claims=claims, written=written)
+    said = server.tools[tool.name].tier if tool.name in server.tools else None
+    return ProposedTool(tool=tool, tier=said or stricter(DEFAULT_TIER, claimed), claims=claims, written=written)
 
 
 def _claims(tool: Tool) -> tuple[Tier, tuple[str, ...]]:

@@ -12,10 +12,11 @@ from dragoman.service.plumbing import person
 from dragoman.wire.escape import escape_inline
 
 
-def typed_by() -> str:
-    """Who typed this command, and from what program: ``ada (from bash)``."""
-    parent = parent_program()
-    return f"{person()} (from {parent})" if parent else person()
+def typed_by(*, terminal: bool) -> str:
+    """Who typed this command, from what program, and whether on a terminal: ``ada (from make, no terminal)``."""
+    facts = [f"from {parent}" if (parent := parent_program()) else "", "" if terminal else "no terminal"]
+    known = ", ".join(fact for fact in facts if fact)
+    return f"{person()} ({known})" if known else person()
 
 
 def parent_program() -> str | None:

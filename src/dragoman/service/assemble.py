@@ -6,31 +6,40 @@ chain. A server of a *project file* (one that was lying in the working folder) i
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import logging
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dragoman._version import __version__
-from dragoman.config.model import Config, ServerConfig
-from dragoman.config.secrets import resolve_server
+from dragoman.config import checks
+from dragoman.config.model import Config, Limits, ServerConfig, ToolConfig
+from dragoman.config.secrets import mask_server, resolve_server
 from dragoman.errors import ConfigError
 from dragoman.policy import stack
-from dragoman.policy.chain import Outcome
-from dragoman.policy.ports import Approver, Caller
-from dragoman.policy.registry import ToolRegistry
+from dragoman.policy.chain import Layer, Outcome
+from dragoman.policy.ports import Approver
 from dragoman.policy.rules import Rules, ToolRule
+from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
 from dragoman.runtime.client import Client
 from dragoman.runtime.slots import ServerSpec
-from dragoman.runtime.trace import Tap
+from dragoman.runtime.trace import Tap, logging_tap, wire_log
+from dragoman.service import trust
 from dragoman.service.context import Context
 from dragoman.service.plumbing import Plumbing
 from dragoman.transports.logfile import LogFile
-from dragoman.wire.tier import DEFAULT_TIER
+from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
 log = logging.getLogger("dragoman")
+
+_PLACES = tuple(name for name, _ in stack.ORDER if name != "dispatch")
 
 TapFor = Callable[[str], Tap | None]
 """Makes the wire's tap for a server, by name."""
@@ -50,6 +59,7 @@ class Host(runtime_host.Host):
         cwd: Path | None = None,
         context: Context | None = None,
         tap_for: TapFor | None = None,
+        layers: Mapping[str, Sequence[Layer]] | None = None,
         **options: Any,
     ) -> Host:
         """A host over the servers of a configuration file.
@@ -62,30 +72,41 @@ class Host(runtime_host.Host):
             cwd: The working folder, by default the process's.
             context: Instead of ``path``, ``env`` and ``cwd``.
             tap_for: Makes a tap of the wire for each server.
+            layers: Layers of the program's own, by the name of the layer that they stand right inside of, e.g. ``resolve``.
             options: Handlers for what servers ask: ``roots``, ``on_sampling``, ``on_elicitation``, ``on_log``.
 
         Raises:
-            ConfigError: The file is missing or cannot be used.
+            ConfigError: The file is missing or cannot be used; or ``layers`` names no layer.
         """
+        for place in layers or {}:
+            if place not in _PLACES:  # a layer that is silently not there would be worse than none
+                raise ConfigError(f"there is no layer {place!r} to stand inside of", hint=f"one of {', '.join(_PLACES)}")
+        inspect.signature(Client).bind(None, **options)  # TypeError now, and not in the background when servers start
         context = context or Context(path, env=env, cwd=cwd)
         config = context.config
         plumbing = Plumbing(context.store_path)
 
         async def specs_later() -> None:
-            await plumbing.open()
             for server in config.servers.values():
                 host._insert(spec_of(server, context, held_back=await _held_back(server, config, plumbing), tap_for=tap_for))
 
-        host = cls(
-            (),
-            _builder(plumbing, context, approver, lambda name: host.result_limit(name)),
-            options=_client_options(config, plumbing, options),
+        host = cls._of(
+            plumbing,
+            context,
+            approver=approver,
+            layers=layers,
+            approval_timeout_s=config.policy.approval_timeout_s,
+            options={
+                "name": config.client.name or "dragoman",
+                "version": config.client.version or __version__,
+                "eras": plumbing,
+                **options,
+            },
             watcher=plumbing,
             lazy=lazy,
-            openers=[specs_later],
-            closers=[plumbing.close],
+            openers=[plumbing.open, specs_later],
         )
-        host.plumbing = plumbing
+        host._tap_for = tap_for
         return host
 
     @classmethod
@@ -102,62 +123,145 @@ class Host(runtime_host.Host):
         """A host over one server that has no configuration: no tiers; validation, limits, trace and audit stay on."""
         plumbing = Plumbing(context.store_path)
         spec = ServerSpec(name=name, make_client=make_client, rules=Rules(name), timeout_s=timeout_s, result_bytes=result_bytes)
-        host = cls(
-            [spec],
-            _builder(plumbing, context, None, lambda server: host.result_limit(server), asks=False),
-            options={"eras": plumbing, **options},
-            lazy=True,
-            adhoc=True,
-            openers=[plumbing.open],
-            closers=[plumbing.close],
-        )
-        host.plumbing = plumbing
+        options = {"eras": plumbing, **options}
+        return cls._of(plumbing, context, specs=[spec], options=options, lazy=True, adhoc=True, openers=[plumbing.open])
+
+    @classmethod
+    def _of(
+        cls,
+        plumbing: Plumbing,
+        context: Context,
+        *,
+        specs: Sequence[ServerSpec] = (),
+        approver: Approver | None = None,
+        layers: Mapping[str, Sequence[Layer]] | None = None,
+        approval_timeout_s: float = 300.0,
+        **parts: Any,
+    ) -> Host:
+        questions = Withdrawable(approver) if approver is not None else None
+        redact = context.redactor.redact_text
+
+        def build(host: runtime_host.Host) -> stack.Stack:
+            return stack.build(
+                sink=plumbing,
+                registry=host.registry,
+                approver=questions,
+                endpoint=host.dispatch,
+                in_vain=lambda call: host.obstacle(call.server),
+                result_limit=host.result_limit,
+                redact=redact,
+                approval_timeout_s=approval_timeout_s,
+                extra={name: list(own) for name, own in (layers or {}).items()},
+            )
+
+        withdraw = questions.withdraw if questions is not None else None
+        host = cls(specs, build, redact=redact, withdraw=withdraw, closers=[plumbing.close], **parts)
+        host.plumbing, host._context = plumbing, context
         return host
 
     plumbing: Plumbing
+    _context: Context
+    _tap_for: TapFor | None = None
 
+    async def add(
+        self,
+        name: str,
+        *,
+        command: Sequence[str] | None = None,
+        url: str | None = None,
+        tools: Mapping[str, str] | None = None,
+        default_tier: Tier = DEFAULT_TIER,
+        env: Mapping[str, str] | None = None,
+        inherit: Sequence[str] = (),
+        cwd: str | os.PathLike[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+        result_bytes: int = Limits().result_bytes,
+        revision: str | None = None,
+        **client: Any,
+    ) -> None:
+        """Add a server while the host runs, and start it unless the host is lazy. Nothing is written to the configuration.
 
-def _builder(
-    plumbing: Plumbing, context: Context, approver: Approver | None, limit: Callable[[str], int], *, asks: bool = True
-) -> Callable[[ToolRegistry, Caller], stack.Stack]:
-    def build(registry: ToolRegistry, endpoint: Caller) -> stack.Stack:
-        # Where nobody is ever asked, a configuration that cannot be used must not matter.
-        timeout_s = context.config.policy.approval_timeout_s if asks else 300.0
-        return stack.build(
-            sink=plumbing,
-            registry=registry,
-            approver=approver,
-            endpoint=endpoint,
-            result_limit=limit,
-            redact=context.redactor.redact_text,
-            approval_timeout_s=timeout_s,
+        Args:
+            command, url: One of them.
+            tools: Tiers by tool name or pattern.
+            env, inherit, cwd, headers, timeout_s, revision: As in a configuration file; ``${env:NAME}`` is resolved at the start.
+            result_bytes: Longest result a call may bring.
+            client: More for :class:`~dragoman.runtime.client.Client`: ``connect_timeout_s``, ``on_log``, ``stop_s`` …
+
+        Raises:
+            ConfigError: The name is taken or not allowed, a tier is none, or not exactly one of ``command`` and ``url`` is given.
+            DragomanError: It did not start; it stays, and is tried again when it is needed.
+        """
+        inspect.signature(Client).bind(None, **client)
+        tiers: dict[str, ToolConfig] = {}
+        for key, tier in (tools or {}).items():
+            if not is_tier(tier):
+                raise ConfigError(checks.tier(tier) or "", key=f"tools.{key}")
+            tiers[key] = ToolConfig(tier=tier)
+        if (problem := checks.server_name(name) or checks.tier(default_tier)) is not None:
+            raise ConfigError(problem)
+        if (command is None) == (url is None) or (command is not None and not command):
+            raise ConfigError(f"the server {name} needs exactly one of command and url")
+        if url is not None and "${" not in url and (problem := checks.url(url)) is not None:
+            raise ConfigError(problem, key="url")
+        server = ServerConfig(
+            name=name,
+            command=tuple(str(word) for word in command) if command is not None else None,
+            url=url,
+            cwd=str(self._context.cwd / (cwd or "")) if command is not None else None,
+            env=dict(env or {}),
+            inherit=tuple(inherit),
+            headers=dict(headers or {}),
+            timeout_s=timeout_s,
+            revision=revision,
+            default_tier=default_tier,
+            limits=Limits(result_bytes=result_bytes),
+            tools=tiers,
         )
-
-    return build
-
-
-def _client_options(config: Config, plumbing: Plumbing, options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": config.client.name or "dragoman",
-        "version": config.client.version or __version__,
-        "eras": plumbing,
-        **options,
-    }
+        await self.add_spec(spec_of(server, self._context, tap_for=self._tap_for, **client))
 
 
-def spec_of(server: ServerConfig, context: Context, *, held_back: str | None = None, tap_for: TapFor | None = None) -> ServerSpec:
-    """What a host needs to know about a configured server. Variables are resolved when it starts, not here."""
+def spec_of(
+    server: ServerConfig, context: Context, *, held_back: str | None = None, tap_for: TapFor | None = None, **client: Any
+) -> ServerSpec:
+    """What a host needs to know about a configured server. Variables are resolved when it starts, not here.
+
+    Args:
+        client: More for its :class:`Client`; wins over what the host gives to all.
+    """
+
+    log_file: list[LogFile] = []
 
     def make(**options: Any) -> Client:
         launch = resolve_server(server, context.env, context.redactor)
-        if tap_for is not None:
-            options["on_wire"] = tap_for(server.name)
-        common: dict[str, Any] = {"revision": server.revision, "frame_limit": server.limits.frame_bytes, **options}
+        tap = tap_for(server.name) if tap_for is not None else None
+        if tap is None and wire_log.isEnabledFor(logging.DEBUG):
+            tap = logging_tap(server.name, context.redactor.redact_text)
+        common: dict[str, Any] = {
+            "revision": server.revision,
+            "frame_limit": server.limits.frame_bytes,
+            "on_wire": tap,
+            **options,
+            **client,
+        }
         if launch.command is None:
             assert launch.url is not None
             return Client(launch.url, headers=launch.headers, **common)
-        sink = LogFile(context.log_path(server.name))
-        return Client(list(launch.command), env=launch.env, cwd=launch.cwd, stderr=sink.write, **common)
+        if not log_file:
+            log_file.append(LogFile(context.log_path(server.name)))
+        return Client(
+            list(launch.command),
+            env=launch.env,
+            inherit=launch.inherit,
+            base_env=context.env,
+            cwd=launch.cwd,
+            **{"stderr": log_file[0].write, **common},
+        )
+
+    def when_down() -> None:
+        for file in log_file:
+            file.close()
 
     return ServerSpec(
         name=server.name,
@@ -168,6 +272,7 @@ def spec_of(server: ServerConfig, context: Context, *, held_back: str | None = N
         max_tools=server.limits.tools,
         enabled=server.enabled,
         held_back=held_back,
+        when_down=when_down,
     )
 
 
@@ -180,21 +285,15 @@ def rules_of(server: ServerConfig) -> Rules:
 
 async def _held_back(server: ServerConfig, config: Config, plumbing: Plumbing) -> str | None:
     """Why a server of a project file may not start yet, or ``None``."""
-    if not config.project or config.path is None:
+    state = await trust.trust_state(server, config, plumbing.store)
+    if state in ("not needed", "approved"):
         return None
-    trusted = await plumbing.store.trusted_command(str(config.path.absolute()), server.name)
-    if trusted is not None and trusted.hash == server.launch_hash():
-        return None
-    what = "changed since it was approved" if trusted is not None else "came with this folder and nobody approved it"
+    what = "changed since it was approved" if state == "changed" else "came with this folder and nobody approved it"
     return f"the server {server.name} in {config.path} {what}: {shown_target(server)}"
 
 
 def shown_target(server: ServerConfig) -> str:
     """The command line or URL of a server as its file says it, variables unresolved, secrets masked."""
-    import shlex
-
-    from dragoman.config.secrets import mask_server
-
     masked = mask_server(server)
     return shlex.join(masked.command) if masked.command is not None else masked.url or ""
 
@@ -205,10 +304,6 @@ def only(config: Config, names: Sequence[str]) -> Config:
     Raises:
         ConfigError: One of them is not in it.
     """
-    import difflib
-
-    import msgspec
-
     for name in names:
         if name not in config.servers:
             near = difflib.get_close_matches(name, list(config.servers), 1)

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dragoman.policy.chain import Outcome
-from dragoman.runtime.host import HostTool
+from dragoman.runtime import turns
+from dragoman.runtime.offers import HostTool
 from dragoman.runtime.portal import PORTAL
 from dragoman.service.assemble import Host as AsyncHost
 
 
+class Turn:
+    """The calls of one user request; made by :meth:`Host.turn`."""
+
+    def __init__(self, turn: turns.Turn) -> None:
+        self._turn = turn
+        self.id, self.principal = turn.id, turn.principal
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> Outcome:
+        """As :meth:`Host.call`, in this turn."""
+        return PORTAL.run(self._turn.call(name, arguments, **options))
+
+    def read(self, server: str, uri: str, **options: Any) -> Outcome:
+        """As :meth:`Host.read`, in this turn."""
+        return PORTAL.run(self._turn.read(server, uri, **options))
+
+    def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None, **options: Any) -> Outcome:
+        """As :meth:`Host.prompt`, in this turn."""
+        return PORTAL.run(self._turn.prompt(server, name, arguments, **options))
+
+
 class Host:
-    """Many servers under one policy; see :class:`dragoman.Host`."""
+    """Many servers under one policy; see :class:`dragoman.Host`. Safe to use from several threads."""
 
     def __init__(self, host: AsyncHost) -> None:
         self._host = host
@@ -53,6 +75,11 @@ class Host:
     def prompt(self, server: str, name: str, arguments: Mapping[str, str] | None = None, **options: Any) -> Outcome:
         """One governed prompt."""
         return PORTAL.run(self._host.prompt(server, name, arguments, **options))
+
+    @contextlib.contextmanager
+    def turn(self, *, principal: str = "local") -> Iterator[Turn]:
+        """The work for one user request: its calls share budgets, grants and provenance."""
+        yield Turn(self._host.new_turn(principal))
 
     def add(self, name: str, **spec: Any) -> None:
         """Add a server while it runs."""

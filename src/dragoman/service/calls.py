@@ -15,7 +15,8 @@ import msgspec
 from dragoman.errors import ConfigError, DragomanError, UnknownTool
 from dragoman.policy.chain import Outcome
 from dragoman.policy.ports import Approver
-from dragoman.runtime.client import Client, Progress
+from dragoman.runtime.client import Client
+from dragoman.runtime.progress import Progress
 from dragoman.service.arguments import ReadFile, Stdin, parse
 from dragoman.service.assemble import Host
 from dragoman.service.context import Context

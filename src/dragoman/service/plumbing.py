@@ -6,18 +6,22 @@ One object, opened with the host and closed after it, so that a host can be buil
 from __future__ import annotations
 
 import getpass
+import hashlib
+import logging
 import os
 import time
 from pathlib import Path
 
 import msgspec
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ConfigError, DragomanError
 from dragoman.policy.ports import AuditEvent
 from dragoman.store.records import AuditEntry, Catalog, Health, KnownEra
 from dragoman.store.sqlite import SqliteStore
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN, Era
+
+log = logging.getLogger("dragoman")
 
 
 class Plumbing:
@@ -43,9 +47,20 @@ class Plumbing:
         return self._store
 
     async def open(self) -> None:
-        """Open the store; safe to call twice."""
-        if self._store is None:
+        """Open the store; safe to call twice.
+
+        Raises:
+            ConfigError: There is no place for it that can be written.
+            DragomanError: It is there and cannot be used: damaged, newer than this version, locked.
+        """
+        if self._store is not None:
+            return
+        try:
             self._store = await SqliteStore.open(self._path)
+        except DragomanError as exc:
+            if self._path.is_dir() or not os.access(self._path if self._path.exists() else self._path.parent, os.W_OK):
+                raise ConfigError(str(exc), hint="set DRAGOMAN_HOME to a folder you can write") from exc
+            raise
 
     async def close(self) -> None:
         """Write what is queued, and end."""
@@ -71,17 +86,29 @@ class Plumbing:
         text = msgspec.json.encode(tools).decode()
         await self.store.save_catalog(Catalog(server=server, at=time.time(), era=era, revision=revision, tools=text))
 
-    # --- EraMemory ----------------------------------------------------------------------------------------------
+    # --- EraMemory: a convenience, so a store that fails costs a slower handshake and no connection ----------------
 
     async def recall(self, key: str) -> Era | None:
-        known = await self.store.recall_era(key)
+        try:
+            known = await self.store.recall_era(_digest(key))
+        except DragomanError as exc:
+            log.debug("eras are not remembered: %s", exc)
+            return None
         if known is None:
             return None
         return "modern" if known.era == "modern" else "legacy"
 
     async def remember(self, key: str, era: Era) -> None:
         revision = MODERN[0] if era == "modern" else LEGACY[0]
-        await self.store.remember_era(KnownEra(key=key, era=era, revision=revision, at=time.time()))
+        try:
+            await self.store.remember_era(KnownEra(key=_digest(key), era=era, revision=revision, at=time.time()))
+        except DragomanError as exc:
+            log.debug("eras are not remembered: %s", exc)
+
+
+def _digest(key: str) -> str:
+    # A command line may hold a secret, and nobody needs to read it here.
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _entry(event: AuditEvent) -> AuditEntry:

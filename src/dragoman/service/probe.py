@@ -80,9 +80,11 @@ async def probe(target: Target, context: Context, *, tap: Tap | None = None, std
         violations = client.violations
     finally:
         at = time.monotonic()
-        await client.close()
-        lap("close", at)
-        await plumbing.close()
+        try:
+            await client.close()
+            lap("close", at)
+        finally:
+            await plumbing.close()
     lap("total", began)
     return ProbeReport(
         target=target.shown,

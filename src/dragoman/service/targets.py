@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +14,9 @@ from dragoman.errors import ConfigError
 from dragoman.runtime.client import Client
 from dragoman.service.context import Context
 from dragoman.transports.environment import child_environment
+
+#: At its start: an argument of a command may be a URL too.
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +64,7 @@ def target_of(
     Raises:
         ConfigError: There is nothing to start, a variable is not set, or a header is no header.
     """
-    if len(words) == 1 and "://" not in words[0] and " " in words[0]:
+    if len(words) == 1 and not _URL.match(words[0]) and " " in words[0]:
         try:
             words = shlex.split(words[0])
         except ValueError as exc:
@@ -69,7 +73,7 @@ def target_of(
         raise ConfigError("no server given", hint="name a command after '--', or a URL")
     if timeout_s is not None and not timeout_s > 0:
         raise ConfigError(f"a timeout of {timeout_s:g} s makes no sense", hint="give a positive number of seconds")
-    is_url = len(words) == 1 and "://" in words[0]
+    is_url = len(words) == 1 and _URL.match(words[0]) is not None
     if is_url and cwd is not None:
         raise ConfigError("--cwd is for commands, not URLs")
     if cwd is not None and not (context.cwd / cwd).is_dir():
@@ -100,8 +104,8 @@ def client_for(target: Target, context: Context, **options: Any) -> Client:
         options = {"timeout_s": target.timeout_s, "connect_timeout_s": target.timeout_s, **options}
     if target.url is not None:
         return Client(target.url, headers=target.headers, revision=target.revision, **options)
-    environment = child_environment(target.env, (), context.env)
-    return Client(list(target.command), env=environment, cwd=target.cwd or str(context.cwd), revision=target.revision, **options)
+    cwd = target.cwd or str(context.cwd)
+    return Client(list(target.command), env=target.env, base_env=context.env, cwd=cwd, revision=target.revision, **options)
 
 
 def _variables(items: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:

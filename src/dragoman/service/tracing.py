@@ -40,3 +40,9 @@ class Tracing:
         if self._file is not None:
             taps.append(file_tap(self._file, self._redact, server))
         return all_of(taps)
+
+    def close(self) -> None:
+        """Close the file; what comes later goes nowhere."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
