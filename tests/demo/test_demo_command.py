@@ -1,4 +1,4 @@
-"""`dragoman demo` as a user meets it: a program of its own, with and without a terminal; what it says, what it wrote down, what it leaves."""
+"""`dragoman demo` as a user meets it: a program of its own, with and without a terminal; what it says, writes down and leaves behind."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_yes_is_written_down_with_who_and_from_which_program(surroundings: dict[
     """DESIGN: `--yes` is recorded as such, with the parent process."""
     out = run(surroundings, "demo", "--yes").out
     parent = Path("/proc/self/comm").read_text().strip()
-    by = f"{getpass.getuser()} (from {parent})"
+    by = f"{getpass.getuser()} (from {parent}, no terminal)"
     assert "deleted: buy rope, pay the pilot" in out
     sending = of_risky_call(surroundings)["sending"]
     assert sending["detail"]["by"] == by
@@ -197,7 +197,8 @@ def test_without_a_terminal_the_risky_call_is_denied_and_nothing_of_it_is_sent(s
 
 
 @pytest.mark.parametrize(
-    ("answer", "status", "verdict"), [("y\n", "ok", "allow"), ("n\n", "denied", "deny"), ("\n", "denied", "deny"), ("\x04", "denied", "deny")]
+    ("answer", "status", "verdict"),
+    [("y\n", "ok", "allow"), ("n\n", "denied", "deny"), ("\n", "denied", "deny"), ("\x04", "denied", "deny")],
 )
 def test_answer_on_the_terminal_decides(surroundings: dict[str, str], answer: str, status: str, verdict: str) -> None:
     """Our choice: yes is yes; no, an empty line and end of file are no. The question is in the words of the configuration."""
@@ -237,9 +238,7 @@ def test_changed_audit_does_not_verify(surroundings: dict[str, str]) -> None:
     run(surroundings, "demo", "--yes")
     database = sqlite3.connect(Path(os.environ["DRAGOMAN_HOME"]) / "dragoman.db")
     try:
-        for name in [row[0] for row in database.execute("select name from sqlite_master where type = 'trigger'")]:
-            database.execute(f'drop trigger "{name}"')
-        changed = database.execute("update audit set body = replace(body, 'delete_notes', 'search_notes')").rowcount
+        changed = database.execute("update audit set tool = 'search_notes' where tool = 'delete_notes'").rowcount
         database.commit()
     finally:
         database.close()

@@ -15,6 +15,7 @@ from dragoman.cli.options import Settings
 from dragoman.errors import (
     CallFailed,
     CallTimeout,
+    ConfigError,
     ConnectFailed,
     ConnectionLost,
     DragomanError,
@@ -104,6 +105,8 @@ def _next_step(exc: DragomanError) -> str | None:
             return "this is the server's fault; --trace shows what it sent"
         case ConnectFailed() | SpawnFailed():
             return "-v shows what the server writes on stderr, --trace what it sends"
+        case ConfigError() if exc.file is not None:
+            return "correct it there; dragoman config check reads the file again"
         case CallFailed() | ProtocolError():
             return "--trace shows what was said"
     return None

@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from dragoman.cli.errors import UnknownCommand, report
-from dragoman.cli.options import Settings, add_common
+from dragoman.cli.options import Settings, add_common, forget_log
 
 #: Command → module:attribute, what it does. Loaded only when it is called, so that every command starts fast.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "disable": ("dragoman.cli.servers:disable", "Switch a server off."),
     "restart": ("dragoman.cli.status:restart", "Start a server anew and see whether it answers."),
     "logs": ("dragoman.cli.logs:logs", "Show what a server wrote on stderr."),
+    "import": ("dragoman.cli.importcmd:import_", "Take over servers: import claude|cursor|vscode|FILE."),
     "status": ("dragoman.cli.status:status", "Every server: its tools, their tiers, its last check."),
     "tier": ("dragoman.cli.tier:tier", "Show or set the tier of a tool."),
     "audit": ("dragoman.cli.audit:audit", "Read and verify the audit: audit tail | show | verify."),
@@ -107,6 +108,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return result if isinstance(result, int) else 0
     except BaseException as exc:
         return report(exc, settings)
+    finally:
+        settings.close()
+        forget_log()
 
 
 def _survive_odd_streams() -> None:

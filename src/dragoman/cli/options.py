@@ -74,7 +74,16 @@ class Settings:
 
     def redact(self, text: str) -> str:
         """``text`` without secrets."""
-        return self.context.redactor.redact_text(text)
+        try:
+            context = self.context
+        except OSError:  # the working folder is gone: nothing was read, so nothing is known
+            return text
+        return context.redactor.redact_text(text)
+
+    def close(self) -> None:
+        """Close what was opened on the way."""
+        if "tracing" in self.__dict__:
+            self.tracing.close()
 
     def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run a use case to its end; Ctrl-C and SIGTERM stop what it started first."""
@@ -126,19 +135,27 @@ def ad_hoc(function: F) -> F:
             click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header for a URL."),
             click.option("--cwd", metavar="DIR", help="The folder the server starts in."),
             click.option("--timeout", type=float, metavar="S", help="Seconds to connect, and for each answer."),
-            click.option("--revision", metavar="DATE", help="Speak only this revision of the protocol."),
+            click.option("--revision", metavar="DATE", callback=_revision, help="Speak only this revision of the protocol."),
         )
     ):
         function = option(function)
     return function
 
 
+def forget_log() -> None:
+    """Undo :func:`show_log`, for programs that go on after a command."""
+    logger = logging.getLogger("dragoman")
+    if ours := [handler for handler in logger.handlers if isinstance(handler, _Lines)]:
+        for handler in ours:
+            logger.removeHandler(handler)
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
+
+
 def show_log(settings: Settings) -> None:
     """Send warnings of the runtime to stderr, with ``-v`` what it says at INFO too; in one-line form, redacted."""
+    forget_log()
     logger = logging.getLogger("dragoman")
-    for handler in logger.handlers[:]:
-        if isinstance(handler, _Lines):
-            logger.removeHandler(handler)
     logger.addHandler(_Lines(settings))
     logger.setLevel(logging.INFO if settings.verbose else logging.WARNING)
     logger.propagate = False
@@ -173,6 +190,15 @@ def _set(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     settings = ctx.ensure_object(Settings)
     if value and param.name is not None:
         setattr(settings, param.name, value)
+
+
+def _revision(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    from dragoman.errors import ConfigError
+    from dragoman.wire.revisions import ALL
+
+    if value is not None and value not in ALL:
+        raise ConfigError(f"{value} is no revision of the protocol", hint=f"one of {', '.join(ALL)}")
+    return value
 
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

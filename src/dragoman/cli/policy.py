@@ -38,5 +38,4 @@ def explain(settings: Settings, tool: str) -> None:
     output.say()
     show_table(("", "LAYER", "HERE"), [(str(row.place), row.layer, row.here or "looks at the result") for row in found.layers])
     output.say()
-    for row in found.layers:
-        output.say(f"{row.layer}: {row.why}")
+    show_table(("LAYER", "WHY THERE"), [(row.layer, row.why) for row in found.layers])

@@ -103,8 +103,6 @@ def enable(settings: Settings, name: str, user: bool) -> None:
     plan = settings.run(service.enabling(name, context))
     agreed = _said()
     if plan.asks:
-        if settings.yes:
-            service.refuse_yes(context)
         if not settings.json:
             what = "changed since it was approved" if plan.approval == "changed" else "came with this folder; nobody approved it yet"
             output.say(f"{name} in {plan.file} {what}:")
@@ -171,5 +169,5 @@ def _next_steps(proposal: adding.Proposal) -> None:
         return
     name = shlex.quote(f"{proposal.server.name}.{first}")
     if reading is not None:
-        output.note(f"next: dragoman tier {name} L0     # if you trust that it only reads: it then runs without asking")
+        output.note(f"next: dragoman tier {name} L0   # if it only reads: it then runs without asking")
     output.note(f"next: dragoman call {name}")

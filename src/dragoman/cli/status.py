@@ -17,6 +17,8 @@ from dragoman.wire.tier import TIERS
 
 _COLOUR = {"ready": "green", "failed": "red", "not approved": "yellow", "disabled": "bright_black", "never started": "yellow"}
 
+_NAMES_SHOWN = 100  # per server and tier; `tier` and --json have them all
+
 
 @click.command()
 @click.argument("servers", nargs=-1, metavar="[SERVER]...")
@@ -84,6 +86,8 @@ def _show_server(server: ServerStatus, width: int) -> None:
     output.data(f"{output.styled(server.name.ljust(width), bold=True)}  {state}  {escape_inline(', '.join(parts))}".rstrip())
     for tier in TIERS:
         names = [_tool_name(tool.name) + (" (held)" if tool.held else "") for tool in server.tools if tool.tier == tier]
+        if len(names) > _NAMES_SHOWN:
+            names[_NAMES_SHOWN:] = [f"and {len(names) - _NAMES_SHOWN} more (dragoman tier {server.name})"]
         if names:
             _show_names(f"  {tier:<3}  ", names)
     if not server.tools and server.state == "ready":

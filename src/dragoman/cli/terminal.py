@@ -26,9 +26,9 @@ def approver_for(settings: Settings) -> Approver:
 
     if settings.yes:
         if settings.loaded.config.policy.allow_yes:
-            return YesApprover(by=typed_by())
+            return YesApprover(by=typed_by(terminal=has_terminal()))
         warn("--yes does not count here: policy.allow_yes is false")
-    return TerminalApprover(typed_by()) if has_terminal() else DenyAll(NO_TERMINAL)
+    return TerminalApprover(typed_by(terminal=True)) if has_terminal() else DenyAll(NO_TERMINAL)
 
 
 def has_terminal() -> bool:
@@ -104,11 +104,11 @@ async def _ask(fd: int, question: Question) -> bytes | None:
 
     left_s = max(0.0, question.expires_at - time.time())
     _forget_what_was_typed(fd)
-    text = escape_for_terminal(f"\n{question.tier}: {question.text}\n")
-    _write(fd, f"{text}Approve? [y/N] (within {_in_words(left_s)}) ")
-    give_back = _take_ctrl_c(loop, lambda: settle(None))
+    give_back = _take_ctrl_c(loop, lambda: settle(None))  # before the question is there: the answer may come at once
     loop.add_reader(fd, readable)
     try:
+        text = escape_for_terminal(f"\n{question.tier}: {question.text}\n")
+        _write(fd, f"{text}Approve? [y/N] (within {_in_words(left_s)}) ")
         # A second more: the chain has the same deadline, and its word for it is *expired*.
         line = await asyncio.wait_for(answer, left_s + 1.0)
     except (TimeoutError, asyncio.CancelledError) as exc:

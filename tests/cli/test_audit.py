@@ -1,0 +1,122 @@
+"""``audit tail``, ``show`` and ``verify`` on audits that the test wrote."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from dragoman.store.records import AuditEntry
+from dragoman.store.sqlite import SqliteStore
+
+from .program import run
+
+AT = 1_800_000_000.0
+
+
+def entry(call: str, event: str, n: int, **more: Any) -> AuditEntry:
+    fields: dict[str, Any] = {"server": "files", "tool": "read_file", "tier": "L0", "principal": "ada", "turn": "turn-1"}
+    return AuditEntry(at=AT + n, event=event, call=call, **{**fields, **more})
+
+
+async def written(home: Path, *entries: AuditEntry) -> Path:
+    path = home / "dragoman.db"
+    async with await SqliteStore.open(path) as store:
+        for item in entries:
+            await store.append_durably(item)
+    return path
+
+
+async def three_calls(home: Path) -> Path:
+    return await written(
+        home,
+        entry("aaa-1", "asked", 0, server=None, tool="files.read_file", tier=None),
+        entry("aaa-1", "sending", 1),
+        entry("aaa-1", "ended", 2, status="ok", detail={"duration_ms": 3}),
+        entry("aaa-2", "asked", 3, server=None, tool="files.nope", tier=None),
+        entry("aaa-2", "ended", 4, server=None, tool="files.nope", tier=None, status="refused", detail={"message": "\x1b[2Jno such tool"}),
+        entry("bbb-1", "asked", 5, server=None, tool="shop.query", tier=None, turn="turn-2"),
+        entry("bbb-1", "ended", 6, server="shop", tool="query", tier="L2", status="denied", turn="turn-2"),
+    )
+
+
+async def test_tail_names_tools_in_plain_text_and_filters(tmp_path: Path, dragoman_home: Path) -> None:
+    """`audit tail`: the last 20, oldest first; *asked* belongs to the tool although its server was not known yet."""
+    await three_calls(dragoman_home)
+    shown = run("audit", "tail", cwd=tmp_path)
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert len(lines) == 8
+    assert "files.read_file" in lines[1]
+    assert "shop.query" in lines[7]
+    assert "ended denied" in lines[7]
+
+    def calls(*words: str) -> list[tuple[str, str]]:
+        records = run("audit", "tail", "--json", *words, cwd=tmp_path).json["records"]
+        return [(record["call"], record["event"]) for record in records]
+
+    whole = [("aaa-1", "asked"), ("aaa-1", "sending"), ("aaa-1", "ended")]
+    assert calls("--server", "files") == whole
+    assert calls("--tool", "files.read_file") == whole
+    assert calls("--tool", "files.nope") == [("aaa-2", "asked"), ("aaa-2", "ended")]
+    assert calls("--turn", "turn-2") == [("bbb-1", "asked"), ("bbb-1", "ended")]
+    assert calls("--status", "denied") == [("bbb-1", "ended")]
+    assert calls("-n", "1") == [("bbb-1", "ended")]
+
+
+async def test_show_tells_the_story_of_a_call_and_escapes_it(tmp_path: Path, dragoman_home: Path) -> None:
+    """Every record with its details; the beginning of an id is enough where it is the only one."""
+    await three_calls(dragoman_home)
+    story = run("audit", "show", "aaa-1", cwd=tmp_path)
+    assert story.out.startswith("files.read_file: ok\n")
+    assert "duration_ms: 3" in story.out
+    hostile = run("audit", "show", "aaa-2", cwd=tmp_path).out
+    assert "\x1b" not in hostile
+    assert "\\x1b[2Jno such tool" in hostile
+    assert run("audit", "show", "bb", "--json", cwd=tmp_path).json["verdict"] == "denied"
+    unknown = run("audit", "show", "aaa", cwd=tmp_path)
+    assert unknown.code == 2
+    assert "aaa-1 or aaa-2" in unknown.err
+
+
+async def test_verify_is_satisfied_with_an_empty_audit_and_a_whole_one(tmp_path: Path, dragoman_home: Path) -> None:
+    """Exit 0 both times; it says how much it verified."""
+    empty = run("audit", "verify", cwd=tmp_path)
+    assert (empty.code, empty.out) == (0, "verified: the audit is empty\n")
+    await three_calls(dragoman_home)
+    whole = run("audit", "verify", cwd=tmp_path)
+    assert whole.code == 0
+    assert whole.out == "verified 7 records of 1 writer, up to 2027-01-15T08:00:06.000Z\n"
+
+
+async def test_verify_names_the_first_bad_record_of_a_writer(tmp_path: Path, dragoman_home: Path) -> None:
+    """Exit 1 on a broken audit, as text and as JSON."""
+    path = await three_calls(dragoman_home)
+    with sqlite3.connect(path) as store:
+        store.execute("UPDATE audit SET tool = 'harmless' WHERE n = 3")
+    store.close()
+    broken = run("audit", "verify", cwd=tmp_path)
+    assert broken.code == 1
+    assert "record 3: edited" in broken.out
+    assert "the audit is broken" in broken.err
+    as_json = run("audit", "verify", "--json", cwd=tmp_path)
+    assert as_json.code == 1
+    assert as_json.json["ok"] is False
+    assert as_json.json["bad"][0]["seq"] == 3
+
+
+async def test_verify_of_a_file_that_is_none_of_ours_says_so(tmp_path: Path, dragoman_home: Path) -> None:
+    """Damage is a broken audit too, never a traceback."""
+    dragoman_home.mkdir(parents=True)
+    (dragoman_home / "dragoman.db").write_bytes(b"no database at all" * 100)
+    broken = run("audit", "verify", cwd=tmp_path)
+    assert broken.code == 1
+    assert "cannot be read to its end" in broken.out
+    assert "Traceback" not in broken.err
+
+
+def test_an_unknown_subcommand_gets_the_nearest(tmp_path: Path) -> None:
+    """Exit 2, as for every unknown command."""
+    done = run("audit", "verfy", cwd=tmp_path)
+    assert done.code == 2
+    assert "did you mean audit verify?" in done.err

@@ -1,0 +1,105 @@
+"""``dragoman probe``: everything about a server, for a person and as JSON."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.probe import parameters, type_of
+
+from .calling import nobody_left_in, on
+from .program import LEGACY, MODERN, run
+
+
+@pytest.mark.parametrize(
+    ("target", "protocol", "name"),
+    [
+        (LEGACY, "legacy era (handshake), revision 2025-11-25", "harbour 1.0.0"),
+        (MODERN, "modern era (stateless), revision 2026-07-28", "bazaar 1.0.0"),
+    ],
+    ids=["legacy", "modern"],
+)
+def test_the_report_says_it_all(target: list[str], protocol: str, name: str, tmp_path: Path) -> None:
+    """Our contract: era, revision, name, version, capabilities, instructions, tools with parameters, variables, timing."""
+    done = run("probe", "--", *target, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert f"server     {name}" in done.out
+    assert f"protocol   {protocol}" in done.out
+    assert "offers     tools (listChanged)" in done.out
+    assert "instructions\n  A " in done.out
+    assert "15 tools" in done.out
+    assert "  echo\n    Say the text back.\n      text: string, required\n" in done.out
+    assert "connect " in done.out
+    assert "list tools " in done.out
+    assert nobody_left_in(tmp_path)
+
+
+def test_json_has_all_seven_keys_always(tmp_path: Path) -> None:
+    """Small print; ``instructions`` may be null."""
+    for command in (LEGACY, on("version_2024").split()):
+        report = run("probe", "--json", "--", *command, cwd=tmp_path).json
+        assert list(report)[:7] == ["era", "revision", "server", "capabilities", "instructions", "tools", "timings_ms"]
+        assert report["era"] == "legacy"
+        assert set(report["server"]) == {"name", "version"}
+
+
+def test_the_child_gets_what_is_named_and_no_more(tmp_path: Path) -> None:
+    """DESIGN: children inherit only a short list; ``--env NAME`` passes on ours."""
+    words = ("--env", "OURS", "--env", "TOKEN=sesame-open", "--cwd", "sub")
+    (tmp_path / "sub").mkdir()
+    done = run("probe", *words, "--", *LEGACY, cwd=tmp_path, OURS="yes", NOT_OURS="no")
+    (line,) = [line for line in done.out.splitlines() if line.startswith("variables")]
+    assert "OURS" in line
+    assert "TOKEN" in line
+    assert "NOT_OURS" not in line
+    assert "sesame" not in done.out + done.err
+    seen = run("call", *words, "--on", on("env_dump"), "echo", "text=x", cwd=tmp_path, OURS="yes", NOT_OURS="no")
+    assert '"OURS": "yes"' in seen.out
+    assert "NOT_OURS" not in seen.out
+    assert f'"cwd": "{os.path.realpath(tmp_path / "sub")}"' in seen.out
+
+
+def test_what_is_broken_is_named_and_the_rest_works(tmp_path: Path) -> None:
+    """Our contract: one broken tool is set aside and reported."""
+    done = run("probe", "--", *on("broken_tool").split(), cwd=tmp_path)
+    assert done.code == 0
+    assert "set aside" in done.out
+    assert "echo" in done.out
+
+
+def test_one_revision_can_be_asked_for(tmp_path: Path) -> None:
+    """DESIGN: ``--revision``."""
+    assert run("probe", "--json", "--revision", "2025-03-26", "--", *LEGACY, cwd=tmp_path).json["revision"] == "2025-03-26"
+    done = run("probe", "--revision", "2024-11-05", "--", *MODERN, cwd=tmp_path)
+    assert done.code == 4
+    assert "2026-07-28" in done.err
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": ["string", "null"]}, "string or null"),
+        ({"type": "array", "items": {"type": "integer"}}, "array of integer"),
+        ({"type": "array", "items": {"type": ["a"]}}, "array"),
+        ({"enum": ["a", 1]}, 'one of "a", 1'),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "integer or null"),
+        ({"$ref": "#/$defs/Size"}, "Size"),
+        ({}, "any"),
+        (True, "any"),
+        (5, "any"),
+    ],
+)
+def test_types_in_words(shape: object, words: str) -> None:
+    """What a schema may say about a parameter."""
+    assert type_of(shape) == words
+
+
+def test_parameters_are_escaped_and_not_endless() -> None:
+    """A stranger wrote them."""
+    shown = parameters({"properties": {"\x1b[2J": {"type": "\x07", "description": "\n\n  first\nsecond"}}, "required": "x"})
+    assert shown == ["\\x1b[2J: \\x07 - first"]
+    assert len(parameters({"properties": {f"p{n}": {} for n in range(1000)}})) == 61
+    assert parameters(None) == parameters({"properties": []}) == []

@@ -1,0 +1,107 @@
+"""``tier`` and ``policy explain``: what decides about a tool, and changing it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from .program import LEGACY, Terminal, run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one server that was added and is trusted."""
+    added = run("add", "h", "--yes", "--", *LEGACY, cwd=tmp_path)
+    assert added.code == 0, added.err
+    return tmp_path
+
+
+def tiers(folder: Path) -> dict[str, str]:
+    return {row["name"]: row["tier"] for row in run("tier", "--json", cwd=folder).json["tools"]}
+
+
+def test_a_tier_is_set_without_a_terminal_and_the_server_stays_approved(folder: Path) -> None:
+    """`tier SERVER.TOOL L0|L1|L2` needs no terminal; who typed it is in the audit; a trusted project file stays trusted."""
+    done = run("tier", "h.search", "L0", cwd=folder)
+    assert done.code == 0
+    assert "h.search is L0 now" in done.out
+    assert tiers(folder)["search"] == "L0"
+    assert run("restart", "h", cwd=folder).code == 0
+    note = run("audit", "tail", "--json", cwd=folder).json["records"][-1]
+    assert (note["event"], note["server"], note["tool"], note["tier"]) == ("tier set", "h", "search", "L0")
+    assert note["principal"]
+    assert (note["detail"]["was"], note["detail"]["how"]) == ("L2", "command")
+
+
+def test_a_pattern_overrules_what_add_wrote_but_nothing_stricter(folder: Path) -> None:
+    """`add` names every tool, which would beat any pattern; L3 and off were somebody's decision and stay."""
+    assert run("tier", "h.delete_notes", "off", cwd=folder).code == 0
+    done = run("tier", "h.*_note*", "L1", cwd=folder)
+    assert done.code == 0
+    assert "so are: add_note" in done.out
+    assert "a more exact rule decides for: delete_notes" in done.out
+    now = tiers(folder)
+    assert (now["add_note"], now["delete_notes"], now["search"]) == ("L1", "off", "L2")
+    assert tomllib.loads((folder / "dragoman.toml").read_text())["servers"]["h"]["tools"]["*_note*"] == "L1"
+
+
+def test_a_tier_for_an_unapproved_project_file_approves_nothing(tmp_path: Path) -> None:
+    """Only a person who saw the command line can approve it; the tier waits for that."""
+    (tmp_path / "dragoman.toml").write_text(f'[servers.h]\ncommand = ["{LEGACY[0]}", "-m", "dragoman.demo.legacy"]\n')
+    done = run("tier", "h.search", "L0", cwd=tmp_path)
+    assert done.code == 0
+    assert "only once h is approved" in done.err
+    assert run("restart", "h", cwd=tmp_path).code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["h.serch", "L0"], "did you mean h.search"),
+        (["hh.search", "L0"], "did you mean h?"),
+        (["search", "L0"], "write SERVER.TOOL"),
+        (["h", "L0"], "names a server and no tool"),
+        (["h.search", "l0"], 'did you mean "L0"?'),
+        (["h.[ab]", "L0"], "no meaning in a pattern"),
+        (["h.serch"], "did you mean h.search"),
+    ],
+)
+def test_a_wrong_name_gets_the_nearest_and_changes_nothing(words: list[str], says: str, folder: Path) -> None:
+    """Exit 2, and the file as it was."""
+    before = (folder / "dragoman.toml").read_text()
+    done = run("tier", *words, cwd=folder)
+    assert done.code == 2, done.out
+    assert says in done.err
+    assert (folder / "dragoman.toml").read_text() == before
+
+
+def test_policy_explain_names_tier_rule_and_each_layer_without_starting_anything(folder: Path) -> None:
+    """The catalog that `add` stored is enough: the command is broken afterwards, and the explanation still comes."""
+    file = folder / "dragoman.toml"
+    file.write_text(file.read_text().replace("dragoman.demo.legacy", "dragoman.no_such_module"))
+    done = run("policy", "explain", "h.search", "--json", cwd=folder)
+    assert done.code == 0, done.err
+    assert [row["layer"] for row in done.json["layers"]] == ["audit", "resolve", "label", "validate", "approve", "dispatch"]
+    assert (done.json["tier"], done.json["rule"]) == ("L2", "servers.h.tools.search")
+    assert "changed since it was approved" in done.json["obstacle"]
+    text = run("policy", "explain", "h.search", cwd=folder).out
+    assert "h.search  L2  by servers.h.tools.search" in text
+    assert "nobody is there: denied" in text
+    with Terminal("policy", "explain", "h.search", cwd=folder, columns=80) as terminal:
+        assert terminal.end() == 0
+    assert "a person is asked" in terminal.seen
+    assert max(len(line) for line in terminal.seen.partition("LAYER")[2].splitlines()) <= 80
+
+
+def test_policy_explain_of_a_server_never_seen_connects_to_it(tmp_path: Path) -> None:
+    """Its tools are unknown until then; an unknown tool is refused with the nearest names (exit 3)."""
+    file = tmp_path / "servers.toml"
+    file.write_text(f'[servers.h]\ncommand = ["{LEGACY[0]}", "-m", "dragoman.demo.legacy"]\n')
+    done = run("--config", str(file), "policy", "explain", "h.search", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.json["rule"] == "nobody has set a tier, so L2"
+    unknown = run("--config", str(file), "policy", "explain", "h.serch", cwd=tmp_path)
+    assert unknown.code == 3
+    assert "did you mean h.search" in unknown.err
