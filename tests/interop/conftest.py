@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
+from dragoman import Host
 
 HERE = Path(__file__).resolve().parent
 
@@ -14,3 +17,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.interop)
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    """A host with store and audit and without servers; nobody approves."""
+    config = tmp_path / "dragoman.toml"
+    config.write_text("[servers]\n")
+    async with Host.from_config(config, cwd=tmp_path) as opened:
+        yield opened
