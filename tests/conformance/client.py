@@ -7,6 +7,7 @@ Uses the installed package and its public interface only. What to do for a scena
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -16,10 +17,39 @@ import dragoman
 Scenario = Callable[[dragoman.Client], Awaitable[None]]
 
 
+async def initialize(client: dragoman.Client) -> None:
+    """The handshake is what is looked at."""
+    assert client.server.era == "legacy"
+
+
 async def tools_call(client: dragoman.Client) -> None:
     """Call the one tool there is with two numbers."""
     await client.list_tools()
     await client.call_tool("add_numbers", {"a": 5, "b": 3})
+
+
+async def every_tool(client: dragoman.Client) -> None:
+    """Call what is listed; the server asks for something while it works, or ends the stream early."""
+    for tool in await client.list_tools():
+        await client.call_tool(tool.name, {})
+
+
+async def list_only(client: dragoman.Client) -> None:
+    """Look at tools whose schemas refer to somewhere else, and fetch nothing."""
+    await client.list_tools()
+
+
+async def echo_schema(client: dragoman.Client) -> None:
+    """Send a schema back exactly as it was listed."""
+    listed = {tool.name: tool for tool in await client.list_tools()}
+    await client.call_tool("json_schema_echo", {"schema": listed["json_schema_2020_12_tool"].input_schema})
+
+
+async def custom_headers(client: dragoman.Client) -> None:
+    """Call what the suite says, with its arguments as they are."""
+    await client.list_tools()
+    for call in json.loads(os.environ["MCP_CONFORMANCE_CONTEXT"])["toolCalls"]:
+        await client.call_tool(call["name"], call["arguments"])
 
 
 async def request_metadata(client: dragoman.Client) -> None:
@@ -45,16 +75,24 @@ async def request_state(client: dragoman.Client) -> None:
 
 
 SCENARIOS: dict[str, Scenario] = {
+    "initialize": initialize,
     "tools_call": tools_call,
+    "elicitation-sep1034-client-defaults": every_tool,
+    "sse-retry": every_tool,
+    "json-schema-ref-no-deref": list_only,
+    "json-schema-2020-12-preservation": echo_schema,
+    "http-custom-headers": custom_headers,
+    "http-invalid-tool-headers": every_tool,
     "request-metadata": request_metadata,
     "http-standard-headers": standard_headers,
     "sep-2322-client-request-state": request_state,
 }
 
 
-async def accept(_asked: dragoman.Elicitation) -> dragoman.ElicitationAnswer:
-    """Play the person who says yes."""
-    return dragoman.ElicitationAnswer("accept", {"confirmed": True})
+async def accept(asked: dragoman.Elicitation) -> dragoman.ElicitationAnswer:
+    """Play the person who says yes, and leaves everything else as it was filled in."""
+    confirms = "confirmed" in (asked.schema or {}).get("properties", {})
+    return dragoman.ElicitationAnswer("accept", {"confirmed": True} if confirms else {})
 
 
 async def main(url: str, scenario: str) -> None:

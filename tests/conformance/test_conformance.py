@@ -30,18 +30,20 @@ sys.exit(status)
 def fake_line(tmp_path: Path, plan: dict[str, Any]) -> run.Line:
     (tmp_path / "suite.py").write_text(FAKE_SUITE)
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    return run.Line("9.9", [sys.executable, str(tmp_path / "suite.py"), str(tmp_path / "plan.json")], list(plan), "2026-07-28")
+    return run.Line(
+        "9.9", [sys.executable, str(tmp_path / "suite.py"), str(tmp_path / "plan.json")], [(name, "2026-07-28") for name in plan]
+    )
 
 
 def test_runner_ends_with_the_line_that_scripts_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Our choice: one line, counting scenarios per release and checks that failed or warned; said first if nothing is covered."""
-    empty = run.Line("0.1", ["false"], (), None, "nothing yet")
+    empty = run.Line("0.1", ["false"], (), "nothing yet")
     assert run.run([empty, fake_line(tmp_path, {"a": [["SUCCESS", "SKIPPED"], 0], "b": [["SUCCESS", "SUCCESS"], 0]})]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said == [
         "0.1: nothing yet",
-        "9.9 a: 1 checks, passed",
-        "9.9 b: 2 checks, passed",
+        "9.9 a at 2026-07-28: 1 checks, passed",
+        "9.9 b at 2026-07-28: 2 checks, passed",
         "conformance: 0.1 0/0, 9.9 2/2, 0 failures, 0 warnings",
     ]
 
@@ -70,14 +72,16 @@ def test_runner_fails_on_whatever_is_no_success(
 
 def test_every_covered_scenario_is_acted_out_by_the_client() -> None:
     """Our choice: the table of the runner and that of the client do not drift apart."""
-    assert set(client.SCENARIOS) == {*run.COVERED_STABLE, *run.COVERED_NEXT}
+    assert set(client.SCENARIOS) == {name for name, _ in (*run.COVERED_STABLE, *run.COVERED_NEXT)}
 
 
 @pytest.mark.conformance
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("scenario", run.COVERED_NEXT)
-def test_official_scenario_of_the_modern_era_passes(scenario: str, tmp_path: Path) -> None:
-    """The official suite, release 0.2.0-alpha.12, at 2026-07-28."""
-    line = run.installed_lines()[1]
-    outcome = run.run_scenario(line, scenario, tmp_path)
+@pytest.mark.parametrize(
+    ("release", "scenario", "revision"),
+    [*((0, *one) for one in run.COVERED_STABLE), *((1, *one) for one in run.COVERED_NEXT)],
+)
+def test_official_scenario_passes(release: int, scenario: str, revision: str, tmp_path: Path) -> None:
+    """The official suites, 0.1.16 and 0.2.0-alpha.12; the client finds the era by itself."""
+    outcome = run.run_scenario(run.installed_lines()[release], scenario, revision, tmp_path)
     assert outcome.passed, "\n".join(outcome.problems)
