@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from dragoman.errors import DragomanError
 from dragoman.store import schema
-from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, open_database, open_read_only, schema_version
+from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, look, migrate, open_database, open_read_only, schema_version
 from tests.store.entries import edited, locked
 
 NEXT = (*MIGRATIONS, ("ALTER TABLE eras ADD COLUMN note TEXT", "CREATE TABLE grants (id TEXT PRIMARY KEY)"))
@@ -162,3 +164,30 @@ def test_processes_that_start_at_once_migrate_once(tmp_path: Path) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate(timeout=30)[0] for process in started] == [f"{len(MIGRATIONS)}\n"] * 4
+
+
+class Interrupted(sqlite3.Connection):
+    """A connection during whose look at the file another process makes its schema."""
+
+    meanwhile: Path | None = None
+    outcome = ""
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        if "sqlite_schema" in sql and self.meanwhile is not None:
+            path, self.meanwhile = self.meanwhile, None
+            with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
+                try:
+                    migrate(other, path)
+                    self.outcome = "made"
+                except sqlite3.OperationalError:
+                    self.outcome = "had to wait"
+        return super().execute(sql, *parameters)
+
+
+def test_file_that_another_process_is_making_is_seen_at_one_moment(tmp_path: Path) -> None:
+    """Found by two processes that opened a new store at once: one took the other's tables for a stranger's."""
+    path = tmp_path / "new.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, factory=Interrupted)) as connection:
+        connection.meanwhile = path
+        assert look(connection, path, len(MIGRATIONS)) == 0
+        assert connection.outcome == "had to wait"

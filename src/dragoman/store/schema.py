@@ -96,7 +96,7 @@ def open_database(path: Path, *, patience_s: float = 10.0, migrations: Sequence[
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create_private(path)
         connection = sqlite3.connect(path, timeout=BUSY_WAIT_S, isolation_level=None)
-        _while_busy(lambda: _check_ours(connection, path, len(migrations)), deadline)
+        _while_busy(lambda: look(connection, path, len(migrations)), deadline)
         # Changing the journal mode may answer "locked" at once, without SQLite's own waiting.
         _while_busy(lambda: connection.execute("PRAGMA journal_mode=WAL").fetchone(), deadline)
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -138,6 +138,16 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Seq
 
 def schema_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def look(connection: sqlite3.Connection, path: Path, known: int) -> int:
+    """The schema version, seen at one moment: another process may be making the very same file."""
+    connection.execute("BEGIN")
+    try:
+        return _check_ours(connection, path, known)
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _check_ours(connection: sqlite3.Connection, path: Path, known: int) -> int:
