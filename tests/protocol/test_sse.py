@@ -143,3 +143,14 @@ def test_any_bytes_are_read_without_an_exception(stream: bytes) -> None:
     """Property: what a server sends never raises."""
     for event in read(stream, limit=20):
         assert len(event.data) <= 20 if isinstance(event, SseEvent) else event.size > 20
+
+
+def test_id_counts_only_when_its_event_is_complete() -> None:
+    """WHATWG HTML 9.2.6, dispatch: an event that was cut off has not been delivered, and must be sent again."""
+    parser = SseParser(1000)
+    parser.feed(b"id: e1\ndata: x\n\nid: e2\ndata: y\n")
+    assert parser.last_id == "e1"
+    parser.feed(b"\n")
+    assert parser.last_id == "e2"
+    parser.feed(b"id: e3\n\n")
+    assert parser.last_id == "e3"

@@ -1,6 +1,6 @@
 """The demo server "harbour": MCP with a handshake, every revision up to 2025-11-25, nothing of the stateless era.
 
-Run it with `python -m dragoman.demo.legacy`, or as a plain file.
+Run it with `python -m dragoman.demo.legacy`, or as a plain file; with `--http PORT` or `--sse PORT` it listens on this machine instead.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ class Harbour(Server):
         """Send a request of our own and wait for the answer, as long as the call that needs it is alive."""
         ours = f"harbour-{len(self._asked) + 1}"
         arrived, answers = self._asked[ours] = (threading.Event(), [])
-        self.send({"id": ours, "method": method, "params": params})
+        self.send({"id": ours, "method": method, "params": params}, call)
         while not arrived.wait(0.05):
             if call.gone.is_set():
-                self.notify("notifications/cancelled", {"requestId": ours, "reason": "the call that needed it was cancelled"})
+                self.notify("notifications/cancelled", {"requestId": ours, "reason": "the call that needed it was cancelled"}, call)
                 raise Cancelled
         return answers[0]
 
@@ -259,6 +259,22 @@ def _tools(harbour: Harbour) -> list[Tool]:
     ]
 
 
+def main(arguments: list[str]) -> None:
+    """Serve stdio, or `--http PORT` (sessions), or `--sse PORT` (as in 2024-11-05); port 0 takes any."""
+    greeting = "harbour: open for ships"
+    if len(arguments) == 2 and arguments[0] in ("--http", "--sse") and arguments[1].isdecimal():
+        if TYPE_CHECKING or __package__:
+            from ._http import OneStream, Sessions, serve
+        else:
+            from _http import OneStream, Sessions, serve
+
+        serve((Sessions if arguments[0] == "--http" else OneStream)(Harbour), int(arguments[1]), greeting)
+    elif arguments:
+        sys.exit("usage: legacy.py [--http PORT | --sse PORT]")
+    else:
+        print(greeting, file=sys.stderr, flush=True)
+        Harbour().run()
+
+
 if __name__ == "__main__":
-    print("harbour: open for ships", file=sys.stderr, flush=True)
-    Harbour().run()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """The demo server "bazaar": stateless MCP of 2026-07-28 and nothing older; every request stands alone.
 
-Run it with `python -m dragoman.demo.modern`, or as a plain file.
+Run it with `python -m dragoman.demo.modern`, or as a plain file; with `--http PORT` it listens on this machine instead.
 """
 
 from __future__ import annotations
@@ -142,13 +142,13 @@ class Bazaar(Server):
         agreed = {key: value for key, value in wanted.items() if value and key in ("toolsListChanged", "resourceSubscriptions")}
         self.listeners.append((call, agreed))
         meta = {META + "subscriptionId": call.request_id}
-        self.notify("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed})
+        self.notify("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": agreed}, call)
 
     def tell(self, method: str, key: str, uri: str = "") -> None:
         """Send a change to everyone who listens for it, under the id of their subscription."""
         for call, agreed in self.listeners:
             if not call.gone.is_set() and (uri in agreed[key] if uri and key in agreed else agreed.get(key)):
-                self.notify(method, {"_meta": {META + "subscriptionId": call.request_id}} | ({"uri": uri} if uri else {}))
+                self.notify(method, {"_meta": {META + "subscriptionId": call.request_id}} | ({"uri": uri} if uri else {}), call)
 
     # Resources, prompts, completion
 
@@ -264,6 +264,22 @@ def _tools(bazaar: Bazaar) -> list[Tool]:
     ]
 
 
+def main(arguments: list[str]) -> None:
+    """Serve stdio, or `--http PORT`; port 0 takes any."""
+    greeting = "bazaar: open for trade"
+    if len(arguments) == 2 and arguments[0] == "--http" and arguments[1].isdecimal():
+        if TYPE_CHECKING or __package__:
+            from ._http import Stateless, serve
+        else:
+            from _http import Stateless, serve
+
+        serve(Stateless(Bazaar()), int(arguments[1]), greeting)
+    elif arguments:
+        sys.exit("usage: modern.py [--http PORT]")
+    else:
+        print(greeting, file=sys.stderr, flush=True)
+        Bazaar().run()
+
+
 if __name__ == "__main__":
-    print("bazaar: open for trade", file=sys.stderr, flush=True)
-    Bazaar().run()
+    main(sys.argv[1:])

@@ -88,13 +88,15 @@ class Traits(msgspec.Struct, frozen=True):
         request_scoped_streams: Each request has a stream of its own; ``Received.via`` names it.
         headers: Messages carry headers.
         listen_stream: In the legacy era there is a stream for what belongs to no request, and streams can be continued.
+        overtaking: Messages travel each by itself, so that one may arrive before another that was sent first.
     """
 
     cancel_closes_stream: bool = False
     request_scoped_streams: bool = False
     headers: bool = False
     listen_stream: bool = False
+    overtaking: bool = False
 
 
 STDIO = Traits()
-HTTP = Traits(cancel_closes_stream=True, request_scoped_streams=True, headers=True, listen_stream=True)
+HTTP = Traits(cancel_closes_stream=True, request_scoped_streams=True, headers=True, listen_stream=True, overtaking=True)

@@ -79,12 +79,14 @@ class Reopening:
             return False
         if self._session.closed or not self._opening.repeatable:
             return False
-        if self._session.driver is driver:
-            try:
-                await asyncio.shield(self.busy or self._start(self._renew(driver)))
-            except DragomanError as exc:
-                error.hint = f"a new session could not be opened: {exc}"
-                return False
+        try:
+            if self.busy is not None:
+                await asyncio.shield(self.busy)
+            elif self._session.driver is driver:
+                await asyncio.shield(self._start(self._renew(driver)))
+        except DragomanError as exc:
+            error.hint = f"a new session could not be opened: {exc}"
+            return False
         return True
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import ssl
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from dragoman.transports.http_target import Proxy, Target, printable
 MAX_CONNECTIONS: Final = 64  # per host; more requests than that wait in a queue
 # Common servers drop an idle connection after 5 s. Sending on one as it is dropped loses a request that perhaps ran, so we drop it first.
 _KEEPALIVE_S: Final = 4.0
+_CODING: Final = re.compile(r"[Cc]an ?not decode content-encoding: (?:\w+ \()?(\w+)")
 _BUFFER: Final = 256 * 1024
 
 
@@ -89,6 +91,8 @@ def redirect_target(response: aiohttp.ClientResponse) -> URL | None:
 
 def explain(exc: Exception, label: str, *, connect_s: float, idle_s: float) -> tuple[str, bool]:
     """What went wrong in words with phase and peer, and whether the request may have left this machine."""
+    if coding := _CODING.search(str(exc)):
+        return f"the body of the answer of {label} cannot be decoded as {coding.group(1)}; gzip and deflate were offered", True
     match exc:
         case aiohttp.ClientHttpProxyError():
             return f"the proxy does not connect to {label}: HTTP {exc.status} {printable(exc.message)}", False

@@ -41,7 +41,7 @@ class SseTransport:
         connect_s: For connecting, and again for the first event.
     """
 
-    traits: Traits = Traits()
+    traits: Traits = Traits(overtaking=True)
 
     def __init__(
         self,

@@ -8,10 +8,10 @@ from typing import Any
 import uvicorn
 
 
-def serve(app: Any) -> None:
+def serve(app: Any, path: str = "/mcp") -> None:
     """Until SIGTERM."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
-    print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}{path}", flush=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[listener])

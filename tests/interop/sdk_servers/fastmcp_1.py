@@ -1,9 +1,11 @@
-"""A server on `FastMCP` of the official SDK 1.x, which speaks the revisions up to 2025-11-25.
+"""A server on `FastMCP` of the official SDK 1.x, up to 2025-11-25. Usage: fastmcp_1.py [stdio | http | http-json | sse].
 
 It serves `tests/interop` only, from the environment with that SDK.
 """
 
 from __future__ import annotations
+
+import sys
 
 import anyio
 from mcp.server.fastmcp import Context, FastMCP
@@ -135,4 +137,14 @@ async def complete(ref: object, argument: object, context: object) -> Completion
 
 
 if __name__ == "__main__":
-    server.run("stdio")
+    how = sys.argv[1] if len(sys.argv) > 1 else "stdio"
+    if how == "stdio":
+        server.run("stdio")
+    else:
+        from _http import serve
+
+        server.settings.json_response = how == "http-json"
+        if how == "sse":
+            serve(server.sse_app(), "/sse")
+        else:
+            serve(server.streamable_http_app())
