@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,8 @@ def test_test_that_leaves_a_process_fails(tmp_path: Path) -> None:
         "    kept = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50)
+    root = str(Path(conftest.__file__).parents[1])
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, env={**os.environ, "PYTHONPATH": root})
     assert done.returncode == 1
     assert "left behind:" in done.stdout
 
@@ -62,3 +64,11 @@ def test_release_gathers_fragments_above_older_versions(tmp_path: Path) -> None:
     assert list((tmp_path / "changelog.d").iterdir()) == []
     with pytest.raises(SystemExit):
         gather(tmp_path, "0.3.0", "2026-03-03")
+
+
+def test_no_group_is_possessive() -> None:
+    """Python before 3.11.5 matches possessive groups wrongly (python/cpython#106052), and Debian 12 ships 3.11.2."""
+    possessive = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+(?!,)")  # with a comma it is the list of reserved characters of URLs
+    source = Path(__file__).parent.parent / "src"
+    assert [str(path) for path in source.rglob("*.py") if possessive.search(path.read_text(encoding="utf-8"))] == []
+    assert possessive.search(r"(?:a|b)*+")

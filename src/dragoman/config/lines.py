@@ -15,12 +15,12 @@ from typing import Final
 from .model import KeyPath
 
 _STRING: Final = re.compile(
-    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"{3,5}'
-    r"|'''(?:[^']|'(?!''))*+'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*+"'
+    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}'
+    r"|'''(?:[^']|'(?!''))*'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*+'"
 )
-_BLANK: Final = re.compile(r"(?:[ \t\r\n]|#[^\n]*+)*+")
+_BLANK: Final = re.compile(r"(?:[ \t\r\n]|#[^\n]*+)*")
 _SPACE: Final = re.compile(r"[ \t]*+")
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]++")
 _SCALAR: Final = re.compile(r"[^,\]}\n#]*+")
@@ -148,7 +148,7 @@ class _Toml:
         return bisect_right(self.starts, self.at)
 
 
-_JSON_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]:,]|[^\s{}\[\]:,"]++')
+_JSON_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]++')
 
 
 def json_lines(text: str) -> dict[KeyPath, int]:
@@ -187,8 +187,8 @@ def json_lines(text: str) -> dict[KeyPath, int]:
     return found
 
 
-_JSON_NOISE: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*[\s\S]*?\*/')
-_JSON_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|,(?=\s*[}\]])')
+_JSON_NOISE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*+|/\*[\s\S]*?\*/')
+_JSON_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])')
 
 
 def without_comments(text: str) -> str:

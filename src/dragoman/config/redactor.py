@@ -18,7 +18,8 @@ MASK: Final = "[redacted]"
 #: A shorter value is not searched for: it would be found in words that have nothing to do with it.
 SHORTEST: Final = 6
 
-# Every pattern is linear: quantifiers are bounded or possessive, and a run of characters is entered at its start only.
+# Every pattern is linear: quantifiers are bounded, possessive, or the last thing in their pattern, and a run of characters is entered at
+# its start only. No group is possessive: Python before 3.11.5 matches those wrongly (python/cpython#106052).
 
 # Names whose value is a secret, sought in the text in small letters; group 1 are headers, whose value is the rest of the line.
 _NAMES: Final = re.compile(
@@ -26,13 +27,13 @@ _NAMES: Final = re.compile(
     r"|(?:api|access|private|secret|signing|encryption|account)[_-]?key|(?<!progress)token"
 )
 _NAME_ANCHORS: Final = ("passw", "passphrase", "pwd", "secret", "credential", "authorization", "cookie", "key", "token")
-_TEXT_BODY: Final = r'"(?:[^"\\]|\\.)*+'
+_TEXT_BODY: Final = r'"(?:[^"\\]|\\.)*'
 # The same in JSON that is text inside JSON: its quote is \" and its escapes have their backslash doubled.
-_NESTED_BODY: Final = r'\\"(?:[^"\\]|\\\\(?:\\["\\]|[^"\\])|\\[^"\\])*+'
-_SINGLE_BODY: Final = r"'(?:[^'\\\n\"]|\\[^\"])*+"
+_NESTED_BODY: Final = r'\\"(?:[^"\\]|\\\\(?:\\["\\]|[^"\\])|\\[^"\\])*'
+_SINGLE_BODY: Final = r"'(?:[^'\\\n\"]|\\[^\"])*"
 _END_OF_TEXT: Final = r'\\?"\s*+(?:[,:]\s*+(?:[\\"{\[\d-]|true|false|null)|[}\]](?:[\s,}\]\\"]|\Z)|\Z)'
-_BARE_BODY: Final = r"(?:[^\s\"'\\,;&)\]}]|\\[\\/])++"
-_LINE_BODY: Final = r'(?:[^\r\n"\\]|\\[\\/])++'
+_BARE_BODY: Final = r"(?:[^\s\"'\\,;&)\]}]|\\[\\/])+"
+_LINE_BODY: Final = r'(?:[^\r\n"\\]|\\[\\/])+'
 
 
 def _value(bare: str) -> re.Pattern[str]:
@@ -71,7 +72,7 @@ _PREFIXED: Final = re.compile(
 _JWT: Final = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+\.[A-Za-z0-9_-]*+")
 _BEARER: Final = re.compile(r"(\bbearer\s{1,8})[A-Za-z0-9._~+/=-]{6,}+", re.IGNORECASE)
 _URL: Final = re.compile(r"(://[^\s/:@\"'\\?#]{0,128}:)[^\s/\"'\\]{1,256}(?=@)")
-_PEM: Final = re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)(?:[^-\"]|-(?!----))*+")
+_PEM: Final = re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)(?:[^-\"]|-(?!----))*")
 
 # A pattern runs only where one of its anchors is in the text: looking for a word costs a hundredth of a pattern.
 _SHAPES: Final = (
