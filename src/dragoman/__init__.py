@@ -47,8 +47,11 @@ if TYPE_CHECKING:
     from dragoman.policy.chain import Call, Outcome
     from dragoman.policy.questions import Decision, Question
     from dragoman.runtime.asking import Elicitation, ElicitationAnswer
+    from dragoman.runtime.caching import ResultCache
     from dragoman.runtime.client import Client, ServerInfo
     from dragoman.runtime.progress import Progress
+    from dragoman.runtime.subscriptions import Change, Changes
+    from dragoman.runtime.tasks import TaskHandle
     from dragoman.service.assemble import Host
     from dragoman.wire.listing import Prompt, Resource, ResourceTemplate, Tool
     from dragoman.wire.results import PromptResult, ReadResult, ToolResult
@@ -56,6 +59,10 @@ if TYPE_CHECKING:
 _HOME = {
     "Client": "dragoman.runtime.client",
     "Progress": "dragoman.runtime.progress",
+    "Change": "dragoman.runtime.subscriptions",
+    "Changes": "dragoman.runtime.subscriptions",
+    "ResultCache": "dragoman.runtime.caching",
+    "TaskHandle": "dragoman.runtime.tasks",
     "ServerInfo": "dragoman.runtime.client",
     "Host": "dragoman.service.assemble",
     "Call": "dragoman.policy.chain",
@@ -85,6 +92,8 @@ __all__ = [
     "CallFailed",
     "CallTimeout",
     "CallbackApprover",
+    "Change",
+    "Changes",
     "Client",
     "ConfigError",
     "ConnectFailed",
@@ -112,10 +121,12 @@ __all__ = [
     "RemoteProtocolError",
     "Resource",
     "ResourceTemplate",
+    "ResultCache",
     "ResultTooLarge",
     "ServerError",
     "ServerInfo",
     "SpawnFailed",
+    "TaskHandle",
     "Tool",
     "ToolChanged",
     "ToolResult",

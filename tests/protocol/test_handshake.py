@@ -215,6 +215,7 @@ def test_slow_server_that_refuses_both_ends_at_once(probe_first: bool) -> None:
         wire.refuse(method, -32601)
     assert isinstance(wire.error, ServerError)
     assert "refuses to initialize: no" in str(wire.error)
+    assert wire.error.maybe_ran == "no"
 
 
 def test_initialize_refused_with_a_list_is_repeated_with_one_of_it() -> None:

@@ -129,7 +129,7 @@ def test_a_cancelled_call_is_forgotten_on_both_sides_and_its_late_answer_ignored
     pair.take()
     pair.client.abandon(request_id, "changed my mind")
     pair.client.abandon(request_id, "twice does no harm")
-    assert pair.take() == ([], [AskCancelled(request_id)])
+    assert pair.take() == ([], [AskCancelled(request_id, "changed my mind")])
     assert pair.wire[-1][1]["params"] == {"requestId": request_id, "reason": "changed my mind"}
     pair.server.answer(request_id, {})
     assert pair.take() == ([], [])
@@ -137,6 +137,7 @@ def test_a_cancelled_call_is_forgotten_on_both_sides_and_its_late_answer_ignored
     assert pair.take() == ([], [])
 
 
+@pytest.mark.sends_garbage(reason="the engine sends what its caller gives it, and this notice is of one era")
 def test_notices_go_both_ways(pair: ConnectionPair) -> None:
     pair.client.notify("notifications/roots/list_changed")
     pair.server.notify("notifications/message", {"level": "info", "data": 1})

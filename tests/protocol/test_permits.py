@@ -9,10 +9,18 @@ import pytest
 from dragoman.protocol.events import Peer
 from dragoman.protocol.permits import Permits
 from dragoman.wire.listing import Implementation
-from dragoman.wire.methods import CLIENT_REQUESTS, REMOVED_IN_MODERN
+from dragoman.wire.methods import CLIENT_REQUESTS, REMOVED_IN_MODERN, TASKS_EXTENSION
 from dragoman.wire.revisions import LEGACY, MODERN, era_of
 
-EVERYTHING = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}}
+EVERYTHING = {
+    "tools": {},
+    "resources": {"subscribe": True},
+    "prompts": {},
+    "completions": {},
+    "logging": {},
+    "tasks": {"list": {}, "cancel": {}},
+    "extensions": {TASKS_EXTENSION: {}},
+}
 
 
 def permits(capabilities: dict[str, Any], revision: str = LEGACY[0], *, to_server: bool = True) -> Permits:
@@ -28,6 +36,9 @@ def test_what_the_stateless_era_removed_is_refused_with_what_to_use_instead() ->
     """MCP 2026-07-28 changelog."""
     modern = permits(EVERYTHING, MODERN[0])
     assert modern.allowed == set(CLIENT_REQUESTS) - set(REMOVED_IN_MODERN)
+    without = permits({**EVERYTHING, "extensions": {}}, MODERN[0])
+    assert {"tasks/get", "tasks/update", "tasks/cancel"} == modern.allowed - without.allowed
+    assert "extensions.io.modelcontextprotocol/tasks" in str(without.explain("tasks/get"))
     error = modern.explain("logging/setLevel")
     assert "does not exist in revision 2026-07-28" in str(error)
     assert error.hint == "use the log level of each request instead"

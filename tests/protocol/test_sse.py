@@ -18,7 +18,7 @@ def read(stream: bytes, limit: int = LIMIT) -> list[SseEvent | SseDiscarded]:
     return SseParser(limit).feed(stream)
 
 
-def data_of(stream: bytes) -> list[bytes]:
+def data_of(stream: bytes) -> list[bytes | bytearray]:
     return [event.data for event in read(stream) if isinstance(event, SseEvent)]
 
 

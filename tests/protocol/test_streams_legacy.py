@@ -205,6 +205,8 @@ def test_abandoned_request_is_cancelled_by_a_notice_and_its_stream_not_continued
     assert bench.take() == []
     assert bench.fake.closed_streams == [request_id]
     assert b"notifications/cancelled" in bench.fake.sent[-1].message
+    say(bench, b'{"jsonrpc":"2.0","method":"notifications/x"}')
+    assert bench.fake.closed_streams == [request_id]  # once
     assert end(bench, request_id, Position("e2")) == []
     assert len(bench.fake.gets) == 2
 

@@ -167,10 +167,14 @@ class Notes:
     def __init__(self) -> None:
         self.notices: list[tuple[str, Any]] = []
         self.asks: list[str] = []
+        self.ended: list[str] = []
         self.ask: Callable[[str], Any] | None = None
 
     def on_notice(self, method: str, params: Raw) -> None:
         self.notices.append((method, msgspec.json.decode(params)))
+
+    def on_ended(self, reason: str) -> None:
+        self.ended.append(reason)
 
     async def on_ask(self, method: str, params: Raw) -> Any:
         self.asks.append(method)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from dragoman.errors import LocalProtocolError
 from dragoman.runtime.asking import Ask, Asker, AskNext, Elicitation, ElicitationAnswer
 from dragoman.wire.envelope import ErrorBody
 from tests.runtime.fakes import Json
@@ -44,12 +45,23 @@ async def later() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "roots", [["/work space", "https://x/y"], [Path("/work space"), "https://x/y"], lambda: ["/work space", "https://x/y"]]
+    "roots", [["/work space", "file:///x/y"], [Path("/work space"), "file:///x/y"], lambda: ["/work space", "file:///x/y"]]
 )
 async def test_roots_are_folders_or_uris(roots: Any) -> None:
     """MCP client/roots."""
     answer = await handle(Asker(roots=roots), "roots/list")
-    assert [root["uri"] for root in answer["roots"]] == ["file:///work%20space", "https://x/y"]
+    assert [root["uri"] for root in answer["roots"]] == ["file:///work%20space", "file:///x/y"]
+
+
+async def test_root_that_is_no_folder_is_refused_when_it_is_given_and_never_sent() -> None:
+    """MCP client/roots: root URIs are file://."""
+    with pytest.raises(LocalProtocolError, match="cannot be a root"):
+        Asker(roots=["https://x/y"])
+    asker = Asker(roots=[])
+    with pytest.raises(LocalProtocolError, match="cannot be a root"):
+        asker.set_roots(["https://x/y"])
+    with pytest.raises(LocalProtocolError, match="cannot be a root"):
+        await handle(Asker(roots=lambda: ["https://x/y"]), "roots/list")
 
 
 async def test_roots_may_come_from_an_async_function() -> None:
@@ -60,7 +72,8 @@ async def test_sampling_handler_gets_the_params_and_gives_the_result() -> None:
     async def sample(params: Json) -> Json:
         return {"role": "assistant", "model": params["modelHint"], "content": {"type": "text", "text": "hi"}}
 
-    assert (await handle(Asker(on_sampling=sample), "sampling/createMessage", {"modelHint": "m"}))["model"] == "m"
+    answer = await handle(Asker(on_sampling=sample), "sampling/createMessage", {"messages": [], "modelHint": "m"})
+    assert answer["model"] == "m"
 
 
 async def test_accepted_form_is_filled_up_with_defaults_and_a_declined_one_has_no_content() -> None:
@@ -72,7 +85,7 @@ async def test_accepted_form_is_filled_up_with_defaults_and_a_declined_one_has_n
         return ElicitationAnswer("accept", {"m": 1})
 
     assert await handle(Asker(on_elicitation=accept), "elicitation/create", FORM) == {"action": "accept", "content": {"n": "Ada", "m": 1}}
-    assert seen == [Elicitation("Name?", "form", FORM["requestedSchema"])]  # type: ignore[arg-type]  # a literal
+    assert seen == [Elicitation("Name?", "form", FORM["requestedSchema"], None, "fake")]  # type: ignore[arg-type]  # a literal
     decline = Asker(on_elicitation=lambda ask: ElicitationAnswer("decline", {"n": "secret"}))
     assert await handle(decline, "elicitation/create", FORM) == {"action": "decline"}
 
@@ -97,7 +110,7 @@ async def test_elicitation_without_a_message_or_with_the_wrong_parts_is_refused(
     assert answer.code == -32602
 
 
-@pytest.mark.parametrize("odd", [{"properties": None}, {"properties": {"n": True}}, {}])
+@pytest.mark.parametrize("odd", [{"properties": None}, {"properties": {}}, {}])
 async def test_schema_of_the_wrong_shape_does_no_harm(odd: Json) -> None:
     asker = Asker(on_elicitation=lambda ask: ElicitationAnswer("accept", {"a": 1}))
     answer = await handle(asker, "elicitation/create", {"message": "?", "requestedSchema": odd})
@@ -131,3 +144,19 @@ async def test_layers_stand_around_every_ask_outermost_first() -> None:
 
     assert await handle(Asker(layers=[outer, inner]), "ping") == ErrorBody(-1, "not today")
     assert seen == ["outer fake ping legacy", "inner"]
+
+
+async def test_answer_to_an_ask_of_a_task_names_the_task() -> None:
+    """MCP 2025-11-25 basic/utilities/tasks#related-task."""
+    related = {"io.modelcontextprotocol/related-task": {"taskId": "T"}}
+    asker = Asker(on_elicitation=lambda ask: ElicitationAnswer("cancel"))
+    answer = await handle(asker, "elicitation/create", {**FORM, "_meta": {**related, "progressToken": 1}})
+    assert answer == {"action": "cancel", "_meta": related}
+
+
+async def test_roots_are_declared_with_changes_only_where_changes_can_be_told() -> None:
+    """MCP 2026-07-28 client/roots: no listChanged any more."""
+    asker = Asker(roots=[])
+    assert asker.capabilities() == {"roots": {}}
+    assert asker.handshake_capabilities() == {"roots": {"listChanged": True}}
+    assert Asker().handshake_capabilities() == {}

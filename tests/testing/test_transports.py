@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
+from dragoman.protocol.actions import STDIO, Close, CloseStream, Performable, Send, Traits
 from dragoman.testing import transports as suite
 from dragoman.testing.transports import check_transport, respond
 from dragoman.transports.base import Closed, Oversized, Received, Sink, Transport
@@ -29,6 +29,8 @@ class Echo:
     async def perform(self, action: Performable) -> None:
         if isinstance(action, Close) and self.flaw != "ignores Close":
             await self.close()
+        if isinstance(action, CloseStream) and self.flaw == "closes everything":
+            self.end()
         if not isinstance(action, Send):
             return
         if self.report is None:
@@ -54,7 +56,7 @@ class Echo:
             if self.flaw == "ends at oversized":
                 self.end()
         else:
-            report(Received(answer))
+            report(Received(answer, 7 if self.flaw == "names a stream" else None))
 
     def end(self) -> None:
         report = self.report
@@ -85,6 +87,8 @@ async def test_right_transport_passes() -> None:
         ("no limit", "oversized is reported and the next message is whole"),
         ("ends at oversized", "oversized is reported and the next message is whole"),
         ("closes twice", "end of the peer is a report not an exception"),
+        ("names a stream", "every message is told with its stream"),
+        ("closes everything", "closing one stream leaves the others"),
         ("ignores Close", "close action is close"),
     ],
 )

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import pytest
 
 from dragoman.errors import LocalProtocolError, SpawnFailed
 from dragoman.protocol.actions import STDIO, CloseStream, Send
-from dragoman.testing.transports import CHECKS, PEER_PROGRAM, Make, Reports, request, respond
-from dragoman.transports.base import Closed, Oversized, Received, Transport
+from dragoman.testing.transports import PEER_PROGRAM, Reports, request, respond
+from dragoman.transports.base import Closed, Oversized, Received
 from dragoman.transports.logfile import LogFile
 from dragoman.transports.process import group_lives
 from dragoman.transports.stdio import StdioTransport, name_of
@@ -49,16 +48,6 @@ async def ended(transport: StdioTransport, reports: Reports) -> Closed:
 
 def descriptors() -> set[str]:
     return set(os.listdir("/proc/self/fd"))
-
-
-async def make(frame_limit: int) -> Transport:
-    return child(PEER_PROGRAM, frame_limit=frame_limit)
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-async def test_stdio_keeps_the_contract(check: Callable[[Make], Any]) -> None:
-    """The contract of ``transports/base.py``."""
-    await check(make)
 
 
 @pytest.mark.parametrize(("method", "params"), [("echo", {"a": [1]}), ("many", {"n": 2}), ("big", {"size": 500}), ("note", {})])
@@ -94,7 +83,7 @@ async def test_lone_call_is_one_write_and_one_callback(monkeypatch: pytest.Monke
     await transport.perform(request(9, "echo"))
     await reports.until(lambda: len(reports.answers()) == 6, "the counted answer")
     monkeypatch.undo()
-    assert sum("StdioTransport" in handle for handle in ran) == 1
+    assert sum("LinePipe" in handle for handle in ran) == 1
     await transport.close()
 
 

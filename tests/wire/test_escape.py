@@ -71,6 +71,15 @@ def test_json_is_the_same_value_and_harmless(text: str) -> None:
     assert not any(char in shown for char in text)
 
 
+@pytest.mark.parametrize("text", ["a\u200bb", "\ufeffx", "a\u2060b", "a\xadb", "می\u200cخواهم", "👩\u200d👧", "\u3164"])
+def test_json_has_nothing_that_cannot_be_seen(text: str) -> None:
+    """Our contract: the value is the same, joiners of real writing included, and no character of it is invisible."""
+    shown = escape_json(json.dumps({"a": text}, ensure_ascii=False))
+    assert json.loads(shown) == {"a": text}
+    assert not set(shown) & set("\u200b\u200c\u200d\u2060\ufeff\xad\u3164")
+    assert "\\u" in shown
+
+
 def test_json_keeps_readable_writing() -> None:
     """Our choice: Chinese is not turned into escapes."""
     assert escape_json('{"a":"你好 é"}') == '{"a":"你好 é"}'

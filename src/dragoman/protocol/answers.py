@@ -16,7 +16,7 @@ from msgspec import UNSET
 from dragoman.protocol.events import SAMPLE, ErrorReceived, Event, PeerViolation, ResponseUnreadable, ResultReceived, short
 from dragoman.protocol.handshake import ClientHandshake
 from dragoman.protocol.pending import PendingTable
-from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error
+from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error, decode_plain_error
 
 
 class Answers:
@@ -62,8 +62,12 @@ class Answers:
             try:
                 body = decode_error(error)
             except (msgspec.DecodeError, RecursionError):
-                body = ErrorBody(INVALID_REQUEST, bytes(error)[:SAMPLE].decode("utf-8", "replace"))
-                self._violation("bad-error", "an error object without code and message", message)
+                try:
+                    body = decode_plain_error(error)  # such as data with a number like 1e400
+                    self._violation("bad-error", "an error object whose data cannot be read", message)
+                except (msgspec.DecodeError, RecursionError):
+                    body = ErrorBody(INVALID_REQUEST, bytes(error)[:SAMPLE].decode("utf-8", "replace"))
+                    self._violation("bad-error", "an error object without code and message", message)
             if entry.handshake and self._handshake is not None:
                 self._handshake.on_error(request_id, body, status)
             else:

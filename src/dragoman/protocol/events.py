@@ -99,9 +99,10 @@ class AskReceived(msgspec.Struct, frozen=True):
 
 
 class AskCancelled(msgspec.Struct, frozen=True):
-    """The peer no longer wants an answer."""
+    """The peer no longer wants an answer; ``reason`` is its word, untrusted and perhaps empty."""
 
     request_id: RequestId
+    reason: str = ""
 
 
 class PeerViolation(msgspec.Struct, frozen=True):

@@ -60,11 +60,13 @@ class Identity(msgspec.Struct, frozen=True):
     Attributes:
         capabilities: What we declare. Values are objects; ``{}`` means plain support.
         instructions: For the server role only.
+        in_handshake: What a client declares to a legacy server, where that differs.
     """
 
     info: Implementation
     capabilities: Mapping[str, Any] = {}
     instructions: str | None = None
+    in_handshake: Mapping[str, Any] | None = None
 
 
 class HandshakeIO(Protocol):
@@ -136,8 +138,11 @@ class ClientHandshake:
             return
         try:
             body = decode_any(result)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError) as exc:
             body = None
+            if request_id == self._init:
+                self._fail(ConnectFailed(f"the answer to initialize cannot be read: {exc}"))
+                return
         members = body if isinstance(body, dict) else {}
         if request_id == self._probe:
             self._probe = None
@@ -244,7 +249,7 @@ class ClientHandshake:
             return VersionMismatch(self._ours(), offered)
         error = refusal.error
         if error is not None and (refusal.status is None or error.code == UNSUPPORTED_VERSION):
-            return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error))
+            return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error), maybe_ran="no")
         if refusal.status is not None and refusal.status < 400:
             return ConnectFailed(f"this is no MCP endpoint: {refusal.reason}", status=refusal.status, body=refusal.body or None)
         said = f"HTTP {refusal.status}: error {error.code}: {error.message}" if error is not None else refusal.reason
@@ -281,7 +286,9 @@ class ClientHandshake:
     def _send_initialize(self, revision: str) -> None:
         self._tried_init = True
         self._offered, self._init_refusal = revision, None
-        params = {"protocolVersion": revision, "capabilities": dict(self._identity.capabilities), "clientInfo": self._identity.info}
+        declared = self._identity.in_handshake
+        capabilities = dict(self._identity.capabilities if declared is None else declared)
+        params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": self._identity.info}
         self._init = self._io.send_handshake("initialize", params, revision)
 
     def _agree(self, revision: str, era: Era, members: dict[str, Any], info: Implementation) -> None:

@@ -23,6 +23,8 @@ from dragoman.protocol.pending import PendingTable
 from dragoman.wire.envelope import RequestId
 from dragoman.wire.methods import CANCELLED, INITIALIZED, PROGRESS
 
+_LISTEN: Final = "subscriptions/listen"
+
 
 class _Progress(msgspec.Struct, gc=False):
     progressToken: int | str
@@ -33,6 +35,7 @@ class _Progress(msgspec.Struct, gc=False):
 
 class _Cancelled(msgspec.Struct):
     requestId: int | str
+    reason: object = None
 
 
 _decode_progress: Final = msgspec.json.Decoder(_Progress).decode
@@ -78,18 +81,22 @@ class Notices:
             token = self._pending.alias(note.progressToken)
         if token is not None:
             self._emit(ProgressReceived(token, note.progress, note.total, note.message))
-        elif not self._pending.minted(note.progressToken):
+        elif self._pending.minted(note.progressToken):
+            self._emit(NoticeReceived(PROGRESS, params))  # late; or of a task, whose request was answered long ago
+        else:
             self._emit(PeerViolation("stray-progress", f"progress for {short(note.progressToken)}, which was never asked"))
 
     def _cancelled(self, params: Raw) -> None:
         try:
-            request_id = _decode_cancelled(params).requestId
+            note = _decode_cancelled(params)
         except (msgspec.DecodeError, RecursionError) as exc:
             self._emit(PeerViolation("bad-cancel", f"a cancellation that cannot be read: {exc}", bytes(params)[:SAMPLE]))
             return
+        request_id = note.requestId
         if self._asks.settle(request_id):
-            self._emit(AskCancelled(request_id))
-        elif self.modern_server and self._pending.settle(request_id) is not None:
-            # A server of the stateless era ends a subscription this way. A legacy one can only mean a request of its own, which we
-            # have answered meanwhile: the two sides count their ids separately, so an equal number of ours says nothing.
+            self._emit(AskCancelled(request_id, note.reason if isinstance(note.reason, str) else ""))
+        elif self.modern_server and (entry := self._pending.get(request_id)) is not None and entry.method == _LISTEN:
+            # A server of the stateless era ends a subscription this way, and nothing else. A legacy one can only mean a request of its
+            # own, which we have answered meanwhile: the two sides count their ids separately, so an equal number of ours says nothing.
+            self._pending.settle(request_id)
             self._emit(RequestLost(request_id, "cancelled by the server"))

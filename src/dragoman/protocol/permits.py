@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.events import Peer
-from dragoman.wire.methods import CLIENT_REQUESTS, REMOVED_IN_MODERN, SERVER_REQUESTS
+from dragoman.wire.methods import CLIENT_REQUESTS, MODERN_TASKS, REMOVED_IN_MODERN, SERVER_REQUESTS, TASKS_EXTENSION
 
 
 class Permits:
@@ -28,7 +28,8 @@ class Permits:
             self.allowed = frozenset(
                 method
                 for method, need in self._table.items()
-                if _declared(peer.capabilities, need, peer.revision) and not (peer.era == "modern" and method in REMOVED_IN_MODERN)
+                if _declared(peer.capabilities, _need(method, need, peer), peer.revision)
+                and not (peer.era == "modern" and method in REMOVED_IN_MODERN)
             )
 
     def explain(self, method: str) -> LocalProtocolError:
@@ -44,6 +45,7 @@ class Permits:
         need = self._table.get(method)
         if need is None:
             return LocalProtocolError(f"{method} is not a method of revision {peer.revision}", hint=hint)
+        need = _need(method, need, peer)
         declared = ", ".join(peer.capabilities) or "none"
         message = f"{self._who} did not declare the capability {need!r} that {method} needs; it declared {declared}"
         return LocalProtocolError(message, hint=hint)
@@ -58,4 +60,8 @@ def _declared(capabilities: Mapping[str, object], need: str, revision: str) -> b
     value = capabilities.get(name, False)
     if value is False:
         return False  # null is what some servers write for {}
-    return not member or bool(isinstance(value, Mapping) and value.get(member))
+    return not member or (isinstance(value, Mapping) and value.get(member) not in (None, False))
+
+
+def _need(method: str, need: str, peer: Peer) -> str:
+    return f"extensions.{TASKS_EXTENSION}" if peer.era == "modern" and method in MODERN_TASKS else need

@@ -19,6 +19,7 @@ TURNED_AWAY: Final = frozenset({*range(300, 400), 400, 401, 403, 404, 405, 406, 
 # Somebody in between, or a server that is busy: says nothing about the era.
 _NOT_NOW: Final = frozenset({429, 502, 503, 504})
 _OF_SESSIONS: Final = re.compile(r"session|not initialized|uninitialized", re.IGNORECASE)
+_OF_VERSIONS: Final = re.compile(r"(?:unsupported|not supported|invalid|bad)\b.{0,60}protocol.?version", re.IGNORECASE)
 _LIST: Final = re.compile(r"(?<![a-z])support(?:s|ed)\b[^0-9\n]{0,40}((?:\d{4}-\d\d-\d\d[^0-9\n]{0,8})+)", re.IGNORECASE)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -69,9 +70,10 @@ def versions_in(text: str) -> list[str]:
 def ends_session(status: int | None, text: str) -> bool:
     """Whether a refusal means that the server does not know our session (any more); ``text`` is what it said.
 
-    The rule is 404; servers that lost their memory also say 400 and that a session is missing or not initialized.
+    The rule is 404; servers that lost their memory also say 400 and that a session is missing or not initialized. A 400 about the
+    version that was agreed on ends it too: there is nothing to do but to agree anew.
     """
-    return status == 404 or (status == 400 and _OF_SESSIONS.search(text[:1024]) is not None)
+    return status == 404 or (status == 400 and any(words.search(text[:1024]) for words in (_OF_SESSIONS, _OF_VERSIONS)))
 
 
 def message_ends_session(status: int | None, message: bytes | bytearray) -> str | None:

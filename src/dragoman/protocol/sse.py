@@ -31,7 +31,7 @@ class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """
 
     event: str
-    data: bytes
+    data: bytes | bytearray
     id: str
     retry: int | None = None
 
@@ -151,9 +151,13 @@ class SseParser:
             self._mode = _Line.KEPT
             return
         if self._line:
-            self._line += line
-            line = bytes(self._line)
-            self._line = bytearray()
+            whole, self._line = self._line, bytearray()
+            whole += line
+            if whole.startswith(_DATA):
+                del whole[: _value_at(whole)]  # moves no byte, where a slice would copy what may be many megabytes
+                self._add_data(whole)
+                return
+            line = bytes(whole)
         if not line:
             self._dispatch(found)
         elif line.startswith(_DATA):
@@ -162,7 +166,7 @@ class SseParser:
             name, _, value = line.partition(b":")
             self._field(name, value.removeprefix(b" "))
 
-    def _add_data(self, value: bytes) -> None:
+    def _add_data(self, value: bytes | bytearray) -> None:
         if self._over is not None or self._size_with(len(value)) > self._limit:
             self._discard(value)
         elif self._data is None:
@@ -203,7 +207,7 @@ class SseParser:
         if self._over is not None:
             found.append(self._over.done())
         elif self._data is not None:
-            found.append(SseEvent(self._event or "message", bytes(self._data), self.last_id, self._retry))
+            found.append(SseEvent(self._event or "message", self._data, self.last_id, self._retry))
         self._event, self._data, self._over, self._retry = "", None, None, None
 
 

@@ -25,6 +25,10 @@ _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read
 _NAMED_BY_TASK: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 _PLAIN: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _LOOKS_ENCODED: Final = re.compile(r"=\?base64\?.*\?=")
+# An optional prefix of labels with dots between them and a slash behind, and a name that may be empty; ASCII only.
+_META_KEY: Final = re.compile(
+    r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?"
+)
 _decode_params: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
@@ -63,7 +67,7 @@ class Stamp:
             meta: More ``_meta`` members.
 
         Raises:
-            LocalProtocolError: ``meta`` tries to set a key that the protocol owns.
+            LocalProtocolError: ``meta`` tries to set a key that the protocol owns, or one that is no key.
         """
         if not self.modern and token is None and not meta:
             return EMPTY if params is None else params
@@ -79,6 +83,9 @@ class Stamp:
         merged.update(meta or {})
         if self.modern and not RESERVED_META.isdisjoint(meta or {}):
             raise LocalProtocolError(f"_meta keys {sorted(RESERVED_META & set(meta or {}))} belong to the protocol")
+        for key in meta or ():
+            if not _META_KEY.fullmatch(key):
+                raise LocalProtocolError(f"{key[:80]!r} is no key for _meta", hint="a name like progressToken or com.example/name")
         if token is not None:
             merged["progressToken"] = token
         merged.update(self._meta)

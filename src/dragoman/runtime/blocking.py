@@ -5,16 +5,93 @@ Safe to use from several threads. Callbacks (progress, elicitation) run in that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 from dragoman.runtime import client as _async
+from dragoman.runtime.asking import Roots
 from dragoman.runtime.client import ServerInfo
 from dragoman.runtime.portal import PORTAL
 from dragoman.runtime.progress import Progress
+from dragoman.runtime.subscriptions import Change, Filter
+from dragoman.runtime.subscriptions import Changes as _AsyncChanges
 from dragoman.runtime.targets import Target
+from dragoman.runtime.tasks import TaskHandle as _AsyncTaskHandle
+from dragoman.runtime.tracing import Trace
 from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
+
+
+class Changes:
+    """One subscription; see :class:`dragoman.runtime.subscriptions.Changes`. Iterating waits in this thread."""
+
+    def __init__(self, changes: _AsyncChanges) -> None:
+        self._changes = changes
+
+    def __enter__(self) -> Self:
+        PORTAL.run(self._changes.__aenter__())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Change:
+        change = PORTAL.run(self._next())
+        if change is None:
+            raise StopIteration
+        return change
+
+    async def _next(self) -> Change | None:
+        try:
+            return await self._changes.__anext__()
+        except StopAsyncIteration:
+            return None
+
+    @property
+    def granted(self) -> Filter | None:
+        """What the server agreed to tell."""
+        return self._changes.granted
+
+    @property
+    def ended(self) -> str | None:
+        """How it ended, ``None`` while it runs."""
+        return self._changes.ended
+
+    def close(self) -> None:
+        """End it; whoever iterates, in another thread, stops."""
+        PORTAL.run(self._changes.close())
+
+
+class TaskHandle:
+    """A call that the server works on; see :class:`dragoman.runtime.tasks.TaskHandle`."""
+
+    def __init__(self, task: _AsyncTaskHandle) -> None:
+        self._task = task
+
+    @property
+    def id(self) -> str | None:
+        """Names it on its server."""
+        return self._task.id
+
+    @property
+    def status(self) -> str:
+        """As last heard."""
+        return self._task.status
+
+    def result(self, *, timeout_s: float | None = None) -> ToolResult:
+        """Wait for it to end."""
+        return PORTAL.run(self._task.result(timeout_s=timeout_s))
+
+    def refresh(self) -> str:
+        """Ask how it is doing; the status."""
+        return PORTAL.run(self._task.refresh())
+
+    def cancel(self) -> None:
+        """Ask the server to stop."""
+        PORTAL.run(self._task.cancel())
 
 
 class Client:
@@ -61,9 +138,41 @@ class Client:
         timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         meta: Mapping[str, Any] | None = None,
+        trace: Trace | None = None,
     ) -> ToolResult:
         """Call one tool; see :meth:`dragoman.Client.call_tool`."""
-        return PORTAL.run(self._client.call_tool(name, arguments, timeout_s=timeout_s, on_progress=on_progress, meta=meta))
+        call = self._client.call_tool(name, arguments, timeout_s=timeout_s, on_progress=on_progress, meta=meta, trace=trace)
+        return PORTAL.run(call)
+
+    def start_task(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, ttl_ms: int | None = None, timeout_s: float | None = None
+    ) -> TaskHandle:
+        """Call one tool without waiting for its result; see :meth:`dragoman.Client.start_task`."""
+        return TaskHandle(PORTAL.run(self._client.start_task(name, arguments, ttl_ms=ttl_ms, timeout_s=timeout_s)))
+
+    def task(self, task_id: str) -> TaskHandle:
+        """A task that was started before."""
+        return TaskHandle(self._client.task(task_id))
+
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        resources: Sequence[str] = (),
+        timeout_s: float | None = None,
+    ) -> Changes:
+        """Hear of changes; see :meth:`dragoman.Client.listen`."""
+
+        async def made() -> _AsyncChanges:
+            return self._client.listen(tools=tools, prompts=prompts, resource_list=resource_list, resources=resources, timeout_s=timeout_s)
+
+        return Changes(PORTAL.run(made()))
+
+    def set_roots(self, roots: Roots) -> None:
+        """Show other folders from now on."""
+        PORTAL.run(self._client.set_roots(roots))
 
     def list_resources(self, *, timeout_s: float | None = None) -> list[Resource]:
         """All resources."""

@@ -41,7 +41,7 @@ class Catalog:
         self._running: asyncio.Task[tuple[Tool, ...]] | None = None
         self._again: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._stale = False
+        self._stale = self._began = False
         self._wait_s = COALESCE_S
         self._refreshed_at = float("-inf")
         client.on_change(self._changed)
@@ -55,7 +55,7 @@ class Catalog:
     async def refresh(self) -> tuple[Tool, ...]:
         """List now (or join the listing under way)."""
         if self._running is None:
-            self._stale = False
+            self._stale, self._began = False, True
             self._running = asyncio.create_task(self._list())
             self._running.add_done_callback(self._ran)
         return await asyncio.shield(self._running)
@@ -63,7 +63,7 @@ class Catalog:
     async def _list(self) -> tuple[Tool, ...]:
         tools: tuple[Tool, ...] = ()
         if "tools" in self.client.server.capabilities:
-            tools = tuple(await self.client.list_tools())
+            tools = tuple(await self.client.list_tools(cache=False))
             self.problems = tuple(self.client.problems)
         self._tools = tools
         if self._refreshed is not None:
@@ -84,9 +84,12 @@ class Catalog:
 
     async def _listen(self) -> None:
         try:
-            await self.client.request(
-                "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, timeout_s=_LISTEN_S, force=True
-            )
+            async with self.client.listen(tools=True, timeout_s=_LISTEN_S) as changes:
+                if self._began:  # what was listed may be from before the server began to tell changes
+                    self._changed(TOOLS_CHANGED)
+                async for change in changes:  # on_change has taken note of those that were said
+                    if change.missed:
+                        self._changed(TOOLS_CHANGED)
         except (CallFailed, ProtocolError) as exc:
             log.debug("%s: no longer tells changes: %s", self.client.label, exc)
 

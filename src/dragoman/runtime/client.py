@@ -8,35 +8,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import logging
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar, Unpack
+from typing import Any, Unpack
 
 import msgspec
 from msgspec import Raw
 
-from dragoman._version import __version__
-from dragoman.errors import CallFailed, InvalidResult, LocalProtocolError
-from dragoman.protocol.events import Peer
-from dragoman.protocol.handshake import Identity
-from dragoman.runtime.asking import Asker, AskLayer, Elicitation, Roots
-from dragoman.runtime.driver import Tap
-from dragoman.runtime.eras import PROCESS_MEMORY, EraMemory
-from dragoman.runtime.listing import all_pages, decode_completion
-from dragoman.runtime.mirrors import Mirrors
-from dragoman.runtime.opening import Opening, check_revision
+from dragoman.errors import LocalProtocolError
+from dragoman.runtime.asking import Roots
+from dragoman.runtime.link import Link, ServerInfo
+from dragoman.runtime.listing import decode_completion
 from dragoman.runtime.progress import Progress, progress_sink
-from dragoman.runtime.reopening import SETTINGS, Reopening
-from dragoman.runtime.session import RequestOptions, Session
-from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, fallback_for, transport_for
-from dragoman.runtime.trace import logging_tap, wire_log
-from dragoman.wire.flaw import Flaw
-from dragoman.wire.listing import Completion, Implementation, Prompt, Resource, ResourceTemplate, Tool
-from dragoman.wire.methods import META_LOG_LEVEL
+from dragoman.runtime.prompts import texts
+from dragoman.runtime.session import RequestOptions
+from dragoman.runtime.subscriptions import Changes, Filter
+from dragoman.runtime.tasks import Send, TaskHandle, Tasks
+from dragoman.runtime.tracing import Trace, meta_of
+from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
+from dragoman.wire.methods import ROOTS_CHANGED
 from dragoman.wire.results import (
     PromptResult,
     ReadResult,
@@ -45,181 +35,22 @@ from dragoman.wire.results import (
     decode_read_result,
     decode_tool_result,
 )
-from dragoman.wire.revisions import Era
 
-log = logging.getLogger("dragoman")
-
-_MAX_LOGGED: Final = 20
-
-T = TypeVar("T")
+__all__ = ["Client", "ServerInfo"]
 
 
-class ServerInfo(msgspec.Struct, frozen=True):
-    """What a server says about itself: for display only, and untrusted.
-
-    Attributes:
-        era: ``legacy`` (handshake) or ``modern`` (stateless).
-        revision: The one both sides speak, e.g. ``2025-11-25``.
-        capabilities: As the server declared them.
-        instructions: How it wants to be used, or ``None``.
-    """
-
-    name: str
-    version: str
-    era: Era
-    revision: str
-    capabilities: dict[str, Any]
-    instructions: str | None
-
-
-class Client:
-    """A connection to one MCP server.
-
-    It may be opened, used and closed from different tasks and threads; ``close`` may be called twice.
-
-    Args:
-        target: A command as a list, a URL, or a :class:`~dragoman.transports.base.Transport` not yet opened.
-        env: Variables for the child, on top of the few that children inherit (never the whole environment).
-        inherit: Names of more variables of ours to pass on.
-        base_env: What counts as ours, ``os.environ`` by default.
-        cwd: Where the child starts.
-        headers: For a URL: sent with every request.
-        name, version: What we call ourselves.
-        revision: Speak only this one; ``None`` finds out.
-        timeout_s: Default deadline of every request.
-        connect_timeout_s: Deadline of the handshake.
-        stop_s: Time a child has to end by itself and by signals, in all.
-        frame_limit: Longest message accepted, in bytes.
-        roots: Folders we show to a server that asks; ``None`` declares none.
-        on_sampling, on_elicitation: See :mod:`dragoman.runtime.asking`.
-        on_log: Gets the params of each log message of the server.
-        on_notification: Gets method and params of each notice.
-        on_wire: Sees each message: ``"→"`` or ``"←"``, and bytes.
-        stderr: Gets what the child writes on stderr, as bytes.
-        label: What to call the server in messages; by default the command or URL.
-        eras: Where eras are remembered.
-        ask_layers: Around every ask of the server.
-    """
-
-    def __init__(
-        self,
-        target: Target,
-        *,
-        env: Mapping[str, str] | None = None,
-        inherit: Sequence[str] = (),
-        base_env: Mapping[str, str] | None = None,
-        cwd: str | os.PathLike[str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        name: str = "dragoman",
-        version: str = __version__,
-        revision: str | None = None,
-        timeout_s: float = 60.0,
-        connect_timeout_s: float = 30.0,
-        stop_s: float = 5.0,
-        frame_limit: int = FRAME_LIMIT,
-        roots: Roots | None = None,
-        on_sampling: Callable[[dict[str, Any]], Any] | None = None,
-        on_elicitation: Callable[[Elicitation], Any] | None = None,
-        on_log: Callable[[dict[str, Any]], Any] | None = None,
-        on_notification: Callable[[str, dict[str, Any]], Any] | None = None,
-        on_wire: Tap | None = None,
-        stderr: Callable[[bytes], None] | None = None,
-        label: str | None = None,
-        eras: EraMemory | None = None,
-        ask_layers: Sequence[AskLayer] = (),
-    ) -> None:
-        check_revision(revision)
-        if not (timeout_s > 0 and connect_timeout_s > 0):
-            raise LocalProtocolError("deadlines must be positive numbers of seconds")
-        asker = Asker(roots=roots, on_sampling=on_sampling, on_elicitation=on_elicitation, layers=ask_layers)
-        make, shown, key = transport_for(
-            target, Place(env, inherit, base_env, cwd), headers=headers, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
-        )
-        self.label = label or shown
-        self.timeout_s = timeout_s
-        self.problems: list[Flaw] = []
-        self._session = Session(asker, label=self.label, on_notification=on_notification, on_log=on_log)
-        self._opening = Opening(
-            transport=make,
-            identity=Identity(Implementation(name, version), asker.capabilities()),
-            label=self.label,
-            key=key,
-            eras=eras or PROCESS_MEMORY,
-            timeout_s=connect_timeout_s,
-            revision=revision,
-            close_s=stop_s + 5.0,
-            repeatable=key is not None,
-            fallback=fallback_for(target, headers=headers, frame_limit=frame_limit),
-            tap=on_wire or (logging_tap(self.label) if wire_log.isEnabledFor(logging.DEBUG) else None),
-        )
-        self._log_level: str | None = None
-        self._mirrors = Mirrors()
-        self._opened = False
-        self._reopening = Reopening(self._opening, self._session)
-
-    # --- opening and closing ------------------------------------------------------------------------------------
-
-    async def open(self) -> Client:
-        """Connect. ``async with`` does this.
-
-        Raises:
-            SpawnFailed, ConnectFailed, VersionMismatch: See :mod:`dragoman.errors`.
-        """
-        if self._opened or self._session.closed:
-            raise LocalProtocolError(f"{self.label} was opened before; a client is opened once", hint="make a new client")
-        self._opened = True
-        await self._opening.connect(self._session)
-        return self
-
-    async def close(self) -> None:
-        """End the connection: bounded, idempotent, from any task or thread."""
-        self._session.closed = True
-        driver = getattr(self._session, "driver", None)
-        if driver is not None:
-            await driver.close()
-        await self._reopening.close()
-
-    async def __aenter__(self) -> Client:
-        return await self.open()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    @property
-    def server(self) -> ServerInfo:
-        """What the server said about itself.
-
-        Raises:
-            LocalProtocolError: Not connected.
-        """
-        peer: Peer | None = getattr(self._session, "peer", None)
-        if peer is None:
-            raise LocalProtocolError(f"{self.label} is not connected")
-        return ServerInfo(peer.info.name, peer.info.version, peer.era, peer.revision, peer.capabilities, peer.instructions)
-
-    @property
-    def violations(self) -> dict[str, int]:
-        """How often the server broke the protocol, by kind."""
-        driver = getattr(self._session, "driver", None)
-        return dict(driver.violations) if driver is not None else {}
-
-    @property
-    def is_open(self) -> bool:
-        """Whether calls can be made right now."""
-        driver = getattr(self._session, "driver", None)
-        return driver is not None and driver.connection.state.value == "open"
-
-    def on_change(self, callback: Callable[[str], None]) -> None:
-        """Call ``callback(method)`` inside the reader when a list changed; it must only take note."""
-        self._session.on_change = callback
+class Client(Link):
+    __doc__ = Link.__doc__
 
     # --- tools --------------------------------------------------------------------------------------------------
 
-    async def list_tools(self, *, timeout_s: float | None = None) -> list[Tool]:
-        """All tools, over all pages. Broken ones are set aside in ``problems``."""
-        tools: list[Tool] = await self._list("tools/list", "tools", timeout_s)
+    async def list_tools(self, *, timeout_s: float | None = None, cache: bool = True) -> list[Tool]:
+        """All tools, over all pages. Broken ones are set aside in ``problems``. ``cache=False`` asks in any case."""
+        tools: list[Tool] = await self._list("tools/list", "tools", timeout_s, cache)
         if self.server.era == "modern" and self._session.driver.connection.traits.headers:
             tools = self._mirrors.take(tools, self.problems)
+        if self._tasks is not None:
+            self._tasks.learn(tools)
         self._say_problems("tools/list")
         return tools
 
@@ -231,6 +62,7 @@ class Client:
         timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         meta: Mapping[str, Any] | None = None,
+        trace: Trace | None = None,
         force: bool = False,
     ) -> ToolResult:
         """Call one tool.
@@ -241,6 +73,7 @@ class Client:
             timeout_s: Over all rounds; the time a person needs to answer the server's questions is not counted.
             on_progress: Gets a :class:`Progress`; asks the server to send it.
             meta: More members for ``_meta``.
+            trace: The trace that this call belongs to: a ``traceparent``, or a mapping with ``tracestate`` and ``baggage`` too.
             force: Call even what the server did not declare.
 
         Returns:
@@ -249,32 +82,88 @@ class Client:
         Raises:
             CallFailed: It was sent, or perhaps sent. LocalProtocolError: it was not.
         """
+        if type(arguments) is not dict:
+            _check_object(arguments)
         params = {"name": name, "arguments": arguments or {}}
         options: RequestOptions = {}
-        if on_progress is not None or meta is not None or force:
-            options = {"on_progress": progress_sink(on_progress), "meta": meta, "force": force}
-        if self._mirrors:
-            send = functools.partial(self._request, "tools/call", params, timeout_s, **options)
-            raw = await self._mirrors.call(send, self.list_tools, name, arguments or {})
+        if on_progress is not None or meta is not None or trace is not None or force:
+            options = {"on_progress": progress_sink(on_progress), "meta": _merged(meta, trace), "force": force}
+        if self._tasks is not None:
+            wait_s = self.timeout_s if timeout_s is None else timeout_s
+            raw = await self._on_our_loop(self._tasks.call(name, self._sender(params, wait_s), wait_s, options))
+        elif self._mirrors:
+            raw = await self._sender(params, timeout_s)({}, **options)
         else:
             raw = await self._request("tools/call", params, timeout_s, **options)
         return self._decoded("tools/call", decode_tool_result, raw)
 
+    async def start_task(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        ttl_ms: int | None = None,
+        timeout_s: float | None = None,
+        on_progress: Callable[[Progress], Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        trace: Trace | None = None,
+    ) -> TaskHandle:
+        """Call one tool without waiting for its result; needs ``tasks=True``.
+
+        Args:
+            ttl_ms: How long the server should keep the task (2025-11-25).
+            timeout_s: For the server to take it.
+
+        Raises:
+            LocalProtocolError: The server, or the tool as listed last, makes no tasks. CallFailed: As :meth:`call_tool`.
+        """
+        tasks = self._with_tasks()
+        params = {"name": name, "arguments": arguments or {}}
+        options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(meta, trace)}
+        return await self._on_our_loop(tasks.start(name, self._sender(params, timeout_s), ttl_ms, options))
+
+    def task(self, task_id: str) -> TaskHandle:
+        """A task that was started before, perhaps over another connection."""
+        return TaskHandle(self._with_tasks(), task_id)
+
+    def _with_tasks(self) -> Tasks:
+        self._connected()
+        if self._tasks is None:
+            raise LocalProtocolError("tasks were not asked for", hint="pass tasks=True when the client is made")
+        return self._tasks
+
+    def _sender(self, params: Mapping[str, Any], timeout_s: float | None) -> Send:
+        async def send(more: Mapping[str, Any], /, **options: Unpack[RequestOptions]) -> Raw:
+            body = {**params, **more}
+            if not self._mirrors:
+                return await self._request("tools/call", body, timeout_s, **options)
+            once = functools.partial(self._request, "tools/call", body, timeout_s, **options)
+            return await self._mirrors.call(once, self.list_tools, params["name"], params["arguments"])
+
+        return send
+
     # --- resources and prompts ----------------------------------------------------------------------------------
 
-    async def list_resources(self, *, timeout_s: float | None = None) -> list[Resource]:
+    async def list_resources(self, *, timeout_s: float | None = None, cache: bool = True) -> list[Resource]:
         """All resources, over all pages."""
-        return await self._list("resources/list", "resources", timeout_s)
+        return await self._list("resources/list", "resources", timeout_s, cache)
 
-    async def list_resource_templates(self, *, timeout_s: float | None = None) -> list[ResourceTemplate]:
+    async def list_resource_templates(self, *, timeout_s: float | None = None, cache: bool = True) -> list[ResourceTemplate]:
         """All resource templates, over all pages."""
-        return await self._list("resources/templates/list", "resourceTemplates", timeout_s)
+        return await self._list("resources/templates/list", "resourceTemplates", timeout_s, cache)
 
     async def read_resource(
-        self, uri: str, *, timeout_s: float | None = None, on_progress: Callable[[Progress], Any] | None = None
+        self,
+        uri: str,
+        *,
+        timeout_s: float | None = None,
+        on_progress: Callable[[Progress], Any] | None = None,
+        trace: Trace | None = None,
+        cache: bool = True,
     ) -> ReadResult:
-        """The contents of one resource."""
-        raw = await self._request("resources/read", {"uri": uri}, timeout_s, on_progress=progress_sink(on_progress))
+        """The contents of one resource; ``trace`` as in :meth:`call_tool`, ``cache`` as in :meth:`list_tools`."""
+        options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(None, trace)}
+        raw = await self._fetch("resources/read", {"uri": uri}, timeout_s, cache, **options)
         return self._decoded("resources/read", decode_read_result, raw)
 
     async def subscribe(self, uri: str) -> None:
@@ -285,9 +174,9 @@ class Client:
         """Undo :meth:`subscribe`."""
         await self._request("resources/unsubscribe", {"uri": uri}, None)
 
-    async def list_prompts(self, *, timeout_s: float | None = None) -> list[Prompt]:
+    async def list_prompts(self, *, timeout_s: float | None = None, cache: bool = True) -> list[Prompt]:
         """All prompts, over all pages."""
-        return await self._list("prompts/list", "prompts", timeout_s)
+        return await self._list("prompts/list", "prompts", timeout_s, cache)
 
     async def get_prompt(
         self,
@@ -296,10 +185,12 @@ class Client:
         *,
         timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
+        trace: Trace | None = None,
     ) -> PromptResult:
         """One prompt, filled in. Values of arguments are strings."""
-        params = {"name": name, "arguments": arguments or {}}
-        raw = await self._request("prompts/get", params, timeout_s, on_progress=progress_sink(on_progress))
+        params = {"name": name, "arguments": texts(arguments)}
+        options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(None, trace)}
+        raw = await self._request("prompts/get", params, timeout_s, **options)
         return self._decoded("prompts/get", decode_prompt_result, raw)
 
     async def complete(
@@ -325,6 +216,44 @@ class Client:
         raw = await self._request("completion/complete", params, timeout_s)
         return self._decoded("completion/complete", decode_completion, raw)
 
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resource_list: bool = False,
+        resources: Sequence[str] = (),
+        timeout_s: float | None = None,
+    ) -> Changes:
+        """Hear of changes, in every era: ``async with client.listen(tools=True) as changes: async for change in changes: …``.
+
+        Args:
+            tools, prompts, resource_list: Changes of these lists.
+            resources: URIs of resources whose contents may change.
+            timeout_s: For the server to agree; the subscription itself has no deadline.
+
+        Returns:
+            To be entered; see :class:`~dragoman.runtime.subscriptions.Changes`.
+        """
+        if isinstance(resources, str):
+            raise LocalProtocolError("resources must be a list of URIs")
+        wanted = Filter(tools, prompts, resource_list, tuple(dict.fromkeys(resources)))
+        if wanted == Filter():
+            raise LocalProtocolError("nothing to listen to", hint="e.g. listen(tools=True)")
+        return Changes(self, wanted, self.timeout_s if timeout_s is None else timeout_s)
+
+    async def set_roots(self, roots: Roots) -> None:
+        """Show other folders from now on; a legacy server is told that they changed.
+
+        Raises:
+            LocalProtocolError: None were declared when the client was made; one is no folder and no file:// URI.
+        """
+        self._asker.set_roots(roots)
+        if self.is_open and self.server.era == "legacy":
+            await self.notify(ROOTS_CHANGED)
+
     # --- utilities ----------------------------------------------------------------------------------------------
 
     async def ping(self, *, timeout_s: float | None = None) -> None:
@@ -343,56 +272,17 @@ class Client:
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float | None = None, force: bool = False
     ) -> Any:
         """Any request: the result as JSON values."""
-        return self._decoded(method, msgspec.json.decode, await self._request(method, params or {}, timeout_s, force=force))
+        return self._decoded(method, msgspec.json.decode, await self._fetch(method, params or {}, timeout_s, True, force=force))
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Any one-way message."""
         await self._connected().driver.notify(method, params)
 
-    # --- parts --------------------------------------------------------------------------------------------------
 
-    def _connected(self) -> Session:
-        if getattr(self._session, "peer", None) is None:
-            raise LocalProtocolError(f"{self.label} is not connected", hint="use 'async with', or call open() first")
-        return self._session
+def _check_object(arguments: object) -> None:
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise LocalProtocolError(f"arguments must be a mapping, got {type(arguments).__name__}")
 
-    async def _request(self, method: str, params: Mapping[str, Any], timeout_s: float | None, **options: Unpack[RequestOptions]) -> Raw:
-        session = self._connected()
-        driver = session.driver
-        if asyncio.get_running_loop() is not driver.loop:
-            return await driver.elsewhere(self._request(method, params, timeout_s, **options))
-        if self._reopening.busy is not None:
-            driver = await self._reopening.ready()
-        if self._log_level is not None:
-            options["meta"] = {META_LOG_LEVEL: self._log_level, **(options.get("meta") or {})}
-        wait_s = self.timeout_s if timeout_s is None else timeout_s
-        began = time.monotonic()
-        try:
-            result = await session.request(method, params, timeout_s=wait_s, **options)
-        except CallFailed as exc:
-            if not await self._reopening.remedied(exc, driver):
-                raise
-            wait_s = max(wait_s - (time.monotonic() - began), 0.001)
-            result = await session.request(method, params, timeout_s=wait_s, **options)
-        self._reopening.answered = True
-        if method in SETTINGS:
-            self._reopening.note(method, params)
-        return result
 
-    async def _list(self, method: str, member: str, timeout_s: float | None) -> list[Any]:
-        wait_s = self.timeout_s if timeout_s is None else timeout_s
-        items, problems = await all_pages(self._request, method, member, wait_s, self.label)
-        self.problems = problems
-        if method != "tools/list":  # there may be more
-            self._say_problems(method)
-        return items
-
-    def _say_problems(self, method: str) -> None:
-        for problem in self.problems[:_MAX_LOGGED]:
-            log.warning("%s: %s: set aside: %s", self.label, method, problem)
-
-    def _decoded(self, method: str, decode: Callable[[Raw], T], raw: Raw) -> T:
-        try:
-            return decode(raw)
-        except (msgspec.DecodeError, RecursionError) as exc:
-            raise InvalidResult(f"the result of {method} from {self.label} cannot be read: {exc}", result=raw, server=self.label) from exc
+def _merged(meta: Mapping[str, Any] | None, trace: Trace | None) -> Mapping[str, Any] | None:
+    return meta if trace is None else {**(meta or {}), **meta_of(trace)}

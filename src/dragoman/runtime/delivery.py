@@ -27,6 +27,7 @@ from dragoman.protocol.events import (
     ResponseUnreadable,
     ResultReceived,
     SessionLost,
+    short,
 )
 from dragoman.runtime.answering import Answering
 from dragoman.runtime.failures import Failures
@@ -41,6 +42,10 @@ class Handlers(Protocol):
 
     def on_notice(self, method: str, params: Raw) -> None:
         """A one-way message; called inside the reader, so it must only take note."""
+        ...
+
+    def on_ended(self, reason: str) -> None:
+        """Nothing more will come; called inside the reader, after every open request was ended."""
         ...
 
     async def on_ask(self, method: str, params: Raw) -> Any:
@@ -118,7 +123,9 @@ class Delivery:
                 self.fail(request_id, self.failures.lost(request_id, reason, maybe_ran="perhaps" if sent else "no"))
             case AskReceived():
                 self.answering.start(event)
-            case AskCancelled(request_id=request_id):
+            case AskCancelled(request_id=request_id, reason=reason):
+                if reason:
+                    log.info("%s no longer wants an answer to %s: %s", self.label, short(request_id), short(reason))
                 if not self.closing:  # then whoever closes cancels them all, save a handler that did it itself
                     self.answering.cancel(request_id)
             case PeerViolation(kind=kind, detail=detail):
@@ -136,6 +143,7 @@ class Delivery:
                 self._not_ready(error)
             case ConnectionEnded(reason=reason):
                 self._not_ready(self.failures.never_answered(reason))
+                self._handlers.on_ended(reason)
                 if not self.closing:
                     log.info("%s: connection ended: %s", self.label, reason)
 

@@ -142,8 +142,9 @@ class Driver:
         meta: Mapping[str, Any] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
         force: bool = False,
+        opened: Callable[[RequestId], Any] | None = None,
     ) -> Raw:
-        """One request, its answer's ``result``.
+        """One request, its answer's ``result``; ``opened`` gets its id before it is sent.
 
         Raises:
             CallFailed: See its subclasses; ``maybe_ran`` says what can be said.
@@ -153,9 +154,8 @@ class Driver:
         if loop is None or self._deadlines is None:
             raise LocalProtocolError(f"{self.label} is not connected")
         if asyncio.get_running_loop() is not loop:
-            return await self.elsewhere(
-                self.request(method, params, timeout_s=timeout_s, on_progress=on_progress, meta=meta, headers=headers, force=force)
-            )
+            more: dict[str, Any] = {"on_progress": on_progress, "meta": meta, "headers": headers, "force": force, "opened": opened}
+            return await self.elsewhere(self.request(method, params, timeout_s=timeout_s, **more))
         if not timeout_s > 0:
             raise LocalProtocolError(
                 f"{method} cannot be sent with a deadline of {timeout_s:g} s", hint="give a positive number of seconds"
@@ -164,6 +164,8 @@ class Driver:
         if connection.state is State.CLOSED:
             raise self._failures.lost(None, "the connection is closed", maybe_ran="no")
         request_id = connection.start_request(method, params, progress=on_progress is not None, meta=meta, headers=headers, force=force)
+        if opened is not None:
+            opened(request_id)
         future: asyncio.Future[Raw] = loop.create_future()
         waiter = self._waiters[request_id] = Waiter(future, timeout_s, on_progress)
         self._deadlines.add(request_id, timeout_s)  # type: ignore[arg-type]  # our own ids are integers

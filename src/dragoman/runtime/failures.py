@@ -10,6 +10,7 @@ from dragoman.errors import (
     ConnectFailed,
     ConnectionLost,
     DragomanError,
+    InvalidResult,
     MalformedResponse,
     MaybeRan,
     ResultTooLarge,
@@ -17,7 +18,15 @@ from dragoman.errors import (
     SpawnFailed,
 )
 from dragoman.transports.base import Closed
-from dragoman.wire.envelope import ErrorBody, RequestId
+from dragoman.wire.envelope import MISSING_CAPABILITY, ErrorBody, RequestId
+from dragoman.wire.results import ToolResult
+
+
+def _invalid(message: str, path: str, result: ToolResult) -> InvalidResult:
+    return InvalidResult(message, path=path, result=result)
+
+
+ToolResult.unreadable = staticmethod(_invalid)  # wire knows no errors of ours
 
 
 class Failures:
@@ -64,7 +73,8 @@ class Failures:
     def refused(self, request_id: RequestId, error: ErrorBody) -> ServerError:
         """It answered with an error object."""
         data = None if error.data is UNSET else error.data
-        return ServerError(error.code, error.message, data, server=self.label, request_id=request_id)
+        hint = _missing(data) if error.code == MISSING_CAPABILITY else None
+        return ServerError(error.code, error.message, data, server=self.label, request_id=request_id, hint=hint)
 
     def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""
@@ -95,6 +105,14 @@ class Failures:
             message = f"no answer from {self.label} within {timeout_s:g} s"
         hint = f"meanwhile it sent {self.last_foreign}" if self.last_foreign else None
         return CallTimeout(message, timeout_s, server=self.label, request_id=request_id, hint=hint)
+
+
+def _missing(data: object) -> str | None:
+    names = data.get("requiredCapabilities") if isinstance(data, dict) else None
+    if not isinstance(names, dict | list) or not names:
+        return None
+    shown = ", ".join(str(name)[:80] for name in list(names)[:8])
+    return f"the server needs the client capability {shown}; pass the handler that offers it"
 
 
 def _last_line(text: str) -> str:

@@ -14,6 +14,7 @@ log = logging.getLogger("dragoman")
 MAX_BYTES: Final = 32 << 20
 _EACH: Final = 256  # bytes that waiting costs, whatever it holds on to
 _BREATH_S: Final = 0.01  # of plain callbacks in a row, before others get their turn
+_TRACEBACKS: Final = 3  # of failing callbacks that are logged; the server decides how many there are
 _LOOK: Final = 64  # callbacks between two looks at the clock
 
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
@@ -32,6 +33,7 @@ class Inbox:
 
     def __init__(self, label: str, spawn: Spawn) -> None:
         self.dropped = 0
+        self._failed = 0
         self._label = label
         self._spawn = spawn
         self._waiting: deque[tuple[Callable[[], Any], int]] = deque()
@@ -53,6 +55,9 @@ class Inbox:
 
     def close(self) -> None:
         """Forget what has not run yet."""
+        if self._failed > _TRACEBACKS:
+            log.error("%s: %d callbacks failed; the first %d were logged", self._label, self._failed, _TRACEBACKS)
+            self._failed = 0
         self._waiting.clear()
         self._bytes = 0
 
@@ -68,7 +73,9 @@ class Inbox:
                     if inspect.isawaitable(outcome):
                         await outcome
                 except Exception:
-                    log.exception("%s: a callback failed", self._label)
+                    self._failed += 1
+                    if self._failed <= _TRACEBACKS:
+                        log.exception("%s: a callback failed", self._label)
                 ran += 1
                 if ran % _LOOK == 0 and clock() - began > _BREATH_S:
                     await asyncio.sleep(0)

@@ -12,20 +12,32 @@ from msgspec import Raw
 from dragoman.errors import CallTimeout, InvalidResult
 from dragoman.protocol.events import short
 from dragoman.wire.flaw import Flaw
-from dragoman.wire.listing import Completion, decode_page
+from dragoman.wire.listing import Completion, Page, decode_page
 
 MAX_PAGES: Final = 1_000
 
 Ask = Callable[[str, dict[str, Any], float], Awaitable[Raw]]
 
 
-async def all_pages(ask: Ask, method: str, member: str, timeout_s: float, label: str) -> tuple[list[Any], list[Flaw]]:
+async def all_pages(
+    ask: Ask,
+    method: str,
+    member: str,
+    timeout_s: float,
+    label: str,
+    *,
+    empty_cursor: bool = False,
+    on_page: Callable[[Page], Any] | None = None,
+) -> tuple[list[Any], list[Flaw]]:
     """Every item of a listing, and what was set aside.
 
     Args:
         ask: Sends one request: method, params, deadline in seconds.
         member: Which member of the result holds the items.
         timeout_s: Over all pages.
+        empty_cursor: An empty cursor leads to another page, as in the stateless era; in the other one it is how some servers say the end.
+
+        on_page: Sees each page.
 
     Raises:
         CallFailed: As ``ask``; also when a page cannot be read.
@@ -47,10 +59,12 @@ async def all_pages(ask: Ask, method: str, member: str, timeout_s: float, label:
             page = decode_page(raw, member)
         except (msgspec.DecodeError, RecursionError) as exc:
             raise InvalidResult(f"the result of {method} from {label} cannot be read: {exc}", result=raw, server=label) from exc
+        if on_page is not None:
+            on_page(page)
         items += page.items
         problems += page.problems
         cursor = page.next_cursor
-        if cursor is None:
+        if cursor is None or not (cursor or empty_cursor):
             break
         if cursor in seen:
             problems.append(Flaw("/nextCursor", f"the cursor {short(cursor)} came twice; the listing stops there"))

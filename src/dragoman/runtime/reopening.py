@@ -15,12 +15,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Raw
+
 from dragoman.errors import CallFailed, ConnectionLost, DragomanError, ServerError
 from dragoman.runtime.driver import Driver
 from dragoman.runtime.opening import Opening
 from dragoman.runtime.session import Session
-from dragoman.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
-from dragoman.wire.methods import PROMPTS_CHANGED, RESOURCES_CHANGED, TOOLS_CHANGED
+from dragoman.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, encode
+from dragoman.wire.methods import PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED
 
 log = logging.getLogger("dragoman")
 
@@ -133,9 +135,11 @@ class Reopening:
                 await session.driver.request(method, params, timeout_s=_SETTING_S)
             except DragomanError as exc:
                 log.warning("%s: %s could not be repeated in the new session: %s", session.label, method, exc)
-        if session.on_change is not None:
-            for method in (TOOLS_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED):
-                session.on_change(method)  # nobody would have told us
+        for method in (TOOLS_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED):
+            session.changed(method)  # nobody would have told us
+        for method, uri in list(self._settings):
+            if method == "resources/subscribe":
+                session.changed(RESOURCE_UPDATED, Raw(encode({"uri": uri})))
 
     async def _retire(self, old: Driver) -> None:
         await old.quiet(_LINGER_S)

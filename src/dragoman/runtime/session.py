@@ -17,13 +17,15 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, InvalidResult
+from dragoman.protocol.connection import State
 from dragoman.protocol.events import Peer, ProgressReceived, short
 from dragoman.runtime.asking import Asker
 from dragoman.runtime.driver import Driver
-from dragoman.wire.envelope import ErrorBody, RequestId
+from dragoman.wire.envelope import EMPTY, ErrorBody, RequestId
 from dragoman.wire.methods import (
     MESSAGE,
     MULTI_ROUND,
+    PROGRESS,
     PROMPTS_CHANGED,
     RESOURCE_UPDATED,
     RESOURCES_CHANGED,
@@ -53,6 +55,13 @@ class RequestOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     force: bool
     headers: tuple[tuple[str, str], ...]
+    opened: Callable[[RequestId], Any] | None
+
+
+class CallOptions(RequestOptions, total=False):
+    """The same, and what concerns all rounds: ``on_round`` is called when the server wants something first."""
+
+    on_round: Callable[[], Any] | None
 
 
 class Session:
@@ -63,6 +72,12 @@ class Session:
         label: What to call the server in messages.
         on_notification: Every notice: method, and its params as JSON values.
         on_log: Log messages of the server: the params of ``notifications/message``.
+
+    Attributes:
+        observers: Parts of ours that see each notice, inside the reader.
+        endings: Parts of ours that are told that the connection in use has ended, and why.
+        progress_of: Who gets progress of requests that were answered with a task, by token.
+        takes_tasks: Whether a call may be answered with a task.
     """
 
     def __init__(
@@ -79,6 +94,10 @@ class Session:
         self.peer: Peer
         self.on_change: Callable[[str], None] | None = None
         self.closed = False
+        self.observers: list[Callable[[str, Raw], None]] = []
+        self.endings: list[Callable[[str], None]] = []
+        self.progress_of: dict[RequestId, Callable[[Raw], None]] = {}
+        self.takes_tasks = False
         self._on_notification = on_notification
         self._on_log = on_log
 
@@ -86,8 +105,11 @@ class Session:
 
     def on_notice(self, method: str, params: Raw) -> None:
         """Take note; callbacks of the user's run later, off the reader."""
-        if method in CHANGES and self.on_change is not None:
-            self.on_change(method)
+        if method == PROGRESS:
+            for callback_of in list(self.progress_of.values()):
+                callback_of(params)
+            return
+        self.changed(method, params)
         callback = self._on_notification
         on_log = self._on_log if method == MESSAGE else None
         if callback is None and on_log is None:
@@ -97,6 +119,19 @@ class Session:
             self.driver.later(lambda: on_log(_members(params)), size)
         if callback is not None:
             self.driver.later(lambda: callback(method, _members(params)), size)
+
+    def changed(self, method: str, params: Raw = EMPTY) -> None:
+        """Tell the parts of ours of a notice, or of a change that may have been missed."""
+        if method in CHANGES and self.on_change is not None:
+            self.on_change(method)
+        for observer in self.observers[:] if self.observers else ():
+            observer(method, params)
+
+    def on_ended(self, reason: str) -> None:
+        """Tell the parts of ours, unless another connection took its place."""
+        if self.closed or self.driver.connection.state is State.CLOSED:
+            for ending in self.endings[:]:
+                ending(reason)
 
     async def on_ask(self, method: str, params: Raw) -> Any:
         """A legacy server's request."""
@@ -112,7 +147,7 @@ class Session:
     # --- requests -----------------------------------------------------------------------------------------------
 
     async def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float, **options: Unpack[RequestOptions]
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float, **call_options: Unpack[CallOptions]
     ) -> Raw:
         """The result of a request, after as many rounds as the server needs (at most ten).
 
@@ -120,6 +155,8 @@ class Session:
             CallFailed: As :meth:`Driver.request`; also when the server's questions could not be answered.
         """
         driver = self.driver
+        on_round = call_options.pop("on_round", None) if call_options else None
+        options: RequestOptions = call_options
         if self.peer.era == "legacy":
             return await driver.request(method, params, timeout_s=timeout_s, **options)
         loop = asyncio.get_running_loop()
@@ -132,9 +169,11 @@ class Session:
             head = self._head(method, result)
             if head is None:
                 return result
+            if on_round is not None:
+                on_round()
             body = dict(params or {})
             if head.inputRequests:
-                body["inputResponses"], took_s = await self._answers(method, head.inputRequests, left_s, timeout_s)
+                body["inputResponses"], took_s = await self.answers(method, head.inputRequests, left_s, timeout_s)
                 left_s -= took_s
             if head.requestState is not UNSET:
                 body["requestState"] = head.requestState
@@ -147,15 +186,16 @@ class Session:
         self, method: str, body: Mapping[str, Any] | None, left_s: float, timeout_s: float, options: RequestOptions
     ) -> Raw:
         if left_s <= 0 < timeout_s:
-            raise self._too_late(timeout_s)
+            raise self.too_late(timeout_s)
         try:
             return await self.driver.request(method, body, timeout_s=left_s, **options)
         except CallTimeout as exc:
             if left_s == timeout_s:
                 raise
-            raise self._too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
+            raise self.too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
 
-    def _too_late(self, timeout_s: float, request_id: RequestId | None = None) -> CallTimeout:
+    def too_late(self, timeout_s: float, request_id: RequestId | None = None) -> CallTimeout:
+        """The error of a call whose time is over."""
         message = f"no answer from {self.label} within {timeout_s:g} s, over all its rounds"
         return CallTimeout(message, timeout_s, server=self.label, request_id=request_id)
 
@@ -165,7 +205,7 @@ class Session:
             head = _decode_head(result)
         except (msgspec.DecodeError, RecursionError) as exc:
             raise InvalidResult(f"the result of {self.label} has a bad head: {exc}", server=self.label) from exc
-        if head.resultType in (None, "complete"):
+        if head.resultType in (None, "complete") or (head.resultType == "task" and self.takes_tasks and method == "tools/call"):
             return None
         if head.resultType == "input_required" and method in MULTI_ROUND:
             if not head.inputRequests and head.requestState is UNSET:
@@ -179,7 +219,7 @@ class Session:
             server=self.label,
         )
 
-    async def _answers(self, method: str, requests: dict[str, Any], left_s: float, timeout_s: float) -> tuple[dict[str, Any], float]:
+    async def answers(self, method: str, requests: dict[str, Any], left_s: float, timeout_s: float) -> tuple[dict[str, Any], float]:
         """An answer to each, and the seconds that count against the deadline of the call: those that no person needed."""
         loop = asyncio.get_running_loop()
         answers: dict[str, Any] = {}
@@ -199,7 +239,7 @@ class Session:
                     answer = await self.asker.handle(self.label, wanted, request.get("params") or {}, "modern")
             except Exception as exc:
                 if limit.expired():
-                    raise self._too_late(timeout_s) from None
+                    raise self.too_late(timeout_s) from None
                 message = f"{self.label} wants {wanted} before it answers {method}: the handler failed: {exc!r}"
                 raise CallFailed(message, server=self.label) from exc
             if not person:

@@ -11,6 +11,7 @@ from dragoman.errors import LocalProtocolError
 from dragoman.transports.base import Transport
 
 FRAME_LIMIT: Final = 128 * 2**20
+_SOCKET: Final = "unix://"
 
 
 class Place(NamedTuple):
@@ -41,6 +42,13 @@ def transport_for(
                 f"{target!r} is neither a URL nor a list",
                 hint=f"pass a command as a list: {shlex.split(target) if target else ['python3', 'server.py']}",
             )
+        if target.startswith(_SOCKET):
+            from dragoman.transports.unix import UnixTransport, socket_path
+
+            path = socket_path(target)
+            if headers:
+                raise LocalProtocolError(f"headers cannot be sent to {target}: they belong to HTTP", hint="leave headers out")
+            return (lambda: UnixTransport(path, frame_limit=frame_limit)), f"{_SOCKET}{path}", f"{_SOCKET}{path}"
         from urllib.parse import urlsplit
 
         from dragoman.transports.http import HttpTransport
@@ -78,7 +86,7 @@ def transport_for(
 
 def fallback_for(target: Target, *, headers: Mapping[str, str] | None, frame_limit: int) -> Callable[[], Transport] | None:
     """A maker of transports to try on a URL whose server speaks nothing newer than 2024-11-05."""
-    if not isinstance(target, str):
+    if not isinstance(target, str) or target.startswith(_SOCKET):
         return None
 
     def make() -> Transport:

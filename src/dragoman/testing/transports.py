@@ -11,7 +11,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from dragoman.protocol.actions import Close, Send
+from dragoman.protocol.actions import Close, CloseStream, Send
 from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport
 
 FRAME_LIMIT: Final = 100_000
@@ -27,13 +27,13 @@ def respond(message: bytes) -> list[bytes] | None:
     """What the peer answers to a message, in order; ``None`` means that it ends.
 
     ``echo`` sends params back, ``many {n}`` n notifications and then the answer, ``big {size}`` an answer of that many bytes,
-    ``end`` ends without an answer. Notifications (no id) are not answered.
+    ``end`` ends without an answer, ``never`` is not answered and ends nothing. Notifications (no id) are not answered.
     """
     asked = json.loads(message)
     method, params, request_id = asked["method"], asked.get("params", {}), asked.get("id")
     if method == "end":
         return None
-    if request_id is None:
+    if request_id is None or method == "never":
         return []
     notices = [b'{"jsonrpc":"2.0","method":"note","params":{"n":%d}}' % n for n in range(params.get("n", 0) if method == "many" else 0)]
     result: Any = params
@@ -51,7 +51,7 @@ for line in sys.stdin.buffer:
     method, params, request_id = asked["method"], asked.get("params", {}), asked.get("id")
     if method == "end":
         break
-    if request_id is None:
+    if request_id is None or method == "never":
         continue
     out = [b'{"jsonrpc":"2.0","method":"note","params":{"n":%d}}\n' % n for n in range(params.get("n", 0) if method == "many" else 0)]
     result = params
@@ -110,13 +110,13 @@ async def _opened(make: Make) -> tuple[Transport, Reports]:
 
 
 async def answers_arrive_whole_and_in_order(make: Make) -> None:
-    """Messages of one stream arrive in the order they were sent; requests with streams of their own may overtake each other."""
+    """Messages of one stream arrive in the order they were sent; requests overtake each other only where the traits say so."""
     transport, reports = await _opened(make)
     for number in range(200):
         await transport.perform(request(number, "echo", text="\u2028 \x85 \U0001f600" * (number % 7)))
     await reports.until(lambda: len(reports.answers()) == 200, "200 answers")
     ids = reports.answers()
-    assert (sorted(ids) if transport.traits.request_scoped_streams else ids) == list(range(200)), "answers in another order"
+    assert (sorted(ids) if transport.traits.overtaking else ids) == list(range(200)), "answers in another order"
     await transport.perform(request(900, "many", n=500))
     await reports.until(lambda: 900 in reports.answers(), "the answer after 500 notifications")
     notes = [message["params"]["n"] for message in reports.messages() if message.get("method") == "note"]
@@ -219,6 +219,40 @@ async def close_without_open_is_harmless(make: Make) -> None:
     await transport.close()
 
 
+async def every_message_is_told_with_its_stream(make: Make) -> None:
+    """``via`` is the request whose stream brought a message, so that no answer can settle another's request; elsewhere it is ``None``."""
+    transport, reports = await _opened(make)
+    scoped = transport.traits.request_scoped_streams
+    await asyncio.gather(*(transport.perform(request(number, "many", n=number)) for number in range(8)))
+    await reports.until(lambda: len(reports.answers()) == 8, "8 answers")
+    if scoped:
+        await reports.until(lambda: sum(isinstance(report, StreamEnded) for report in reports.all) == 8, "the ends of 8 streams")
+    received = [report for report in reports.all if isinstance(report, Received)]
+    answered = [(report.via, message["id"]) for report in received if "id" in (message := json.loads(bytes(report.message)))]
+    assert sorted(answered, key=str) == sorted(((number if scoped else None, number) for number in range(8)), key=str), "whose stream"
+    for number in range(8 if scoped else 0):
+        kinds = [type(report) for report in reports.all if getattr(report, "via", None) == number]
+        assert kinds == [Received] * (number + 1) + [StreamEnded], f"the stream of request {number}: its messages, then its end, once"
+    await transport.close()
+
+
+async def closing_one_stream_leaves_the_others(make: Make) -> None:
+    """``CloseStream`` ends the stream of one request where it has one, and is nothing elsewhere."""
+    transport, reports = await _opened(make)
+    for number in (1, 2):
+        await transport.perform(request(number, "never"))
+    await transport.perform(request(3, "echo"))
+    await reports.until(lambda: 3 in reports.answers(), "an answer while two wait")
+    await asyncio.create_task(transport.perform(CloseStream(1)))
+    await transport.perform(CloseStream(1))
+    await transport.perform(CloseStream(77))
+    await transport.perform(request(4, "echo"))
+    await reports.until(lambda: 4 in reports.answers(), "an answer after a stream was closed")
+    assert not any(isinstance(report, StreamEnded) and report.via == 2 for report in reports.all), "another stream was closed"
+    assert not reports.closed(), "closing a stream ended everything"
+    await transport.close()
+
+
 async def cancelled_sender_tears_no_message(make: Make) -> None:
     """The message is sent whole or not at all, and the ones after it arrive."""
     transport, reports = await _opened(make)
@@ -243,6 +277,8 @@ CHECKS: Final = (
     close_action_is_close,
     nothing_is_reported_after_closed,
     close_without_open_is_harmless,
+    every_message_is_told_with_its_stream,
+    closing_one_stream_leaves_the_others,
     cancelled_sender_tears_no_message,
 )
 """Every rule as an async function of ``make``; each raises ``AssertionError``."""

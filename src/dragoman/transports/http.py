@@ -13,11 +13,12 @@ import asyncio
 import logging
 import re
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performable, Resume, Send, Traits
 from dragoman.protocol.sse import EDGE
+from dragoman.protocol.streams import Position
 from dragoman.transports.base import Closed, Report, Sink, StreamEnded
 from dragoman.transports.http_answer import ERROR_BODY, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
 from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url
@@ -26,6 +27,7 @@ from dragoman.wire.envelope import RequestId
 if TYPE_CHECKING:
     import aiohttp
     from multidict import CIMultiDict
+    from yarl import URL
 
 log = logging.getLogger("dragoman.http")
 
@@ -78,9 +80,10 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
         self._options: dict[str, Any] = {}
         self._base: CIMultiDict[str]
+        self._url: URL
         self._sink: Sink | None = None
         self._exchanges: dict[RequestId, asyncio.Task[None]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], RequestId | None] = {}
         self._closing: asyncio.Task[None] | None = None
         self._session_id: str | None = None
         self._own_headers: tuple[tuple[str, str], ...] = ()
@@ -107,27 +110,32 @@ class HttpTransport:
         proxy = find_proxy(self._target)
         self._options = http_session.request_options(proxy)
         self._base = http_session.base_headers(self._headers)
+        self._url = http_session.parsed(self._target.url)
         self._session = http_session.open_session(self._target, connect_s=self._connect_s, idle_s=self._idle_s, trust=self._trust)
         self._sink = report
 
     async def perform(self, action: Performable) -> None:
         """Start an exchange, end one, or end them all. Returns at once, save for a message that must be taken before the next."""
+        if isinstance(action, Close):
+            await self.close()
+            return
+        session = self._session
+        if session is None:
+            return  # closed
         match action:
             case Send():
-                task = self._start(lambda session: self._exchange(session, action), action.request_id)
-                if task is not None and action.session == "confirms":
+                task = self._start(self._exchange(session, action), action.request_id)
+                if action.session == "confirms":
                     await asyncio.wait([task], timeout=_CONFIRM_S)
             case CloseStream(request_id=request_id):
                 found = self._exchanges.get(request_id)
                 if found is not None:
-                    found.cancel()
+                    self._cancel(found)
             case Listen(headers=headers):
                 self._own_headers = headers
-                self._start(lambda session: self._get(session, None, "", 0.0), None)
+                self._start(self._get(session, None, "", 0.0), None)
             case Resume(request_id=via, last_event_id=last, after_s=after_s):
-                self._start(lambda session: self._get(session, via, last, after_s), via)
-            case Close():
-                await self.close()
+                self._start(self._get(session, via, last, after_s), via)
 
     async def close(self) -> None:
         """End every exchange, the session and every connection, then report ``Closed``. At most four seconds; may be called again."""
@@ -138,10 +146,10 @@ class HttpTransport:
     async def _close(self) -> None:
         sink, self._sink = self._sink, None
         session, self._session = self._session, None
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_CLOSE_S)
+        if running := list(self._tasks):
+            for task in running:
+                self._cancel(task)
+            await asyncio.wait(running, timeout=_CLOSE_S)
         if session is not None:
             if self._session_id is not None:
                 await self._end_session(session)
@@ -159,46 +167,54 @@ class HttpTransport:
 
     # --- one exchange -------------------------------------------------------------------------------------------
 
-    def _start(
-        self, work: Callable[[aiohttp.ClientSession], Coroutine[Any, Any, None]], via: RequestId | None
-    ) -> asyncio.Task[None] | None:
-        if self._session is None:
-            return None  # closed
-        task = asyncio.get_running_loop().create_task(work(self._session))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _start(self, work: Coroutine[Any, Any, None], via: RequestId | None) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[task] = via
         if via is not None:
             self._exchanges[via] = task
-            task.add_done_callback(lambda task: self._forget(via, task))  # also when it is cancelled before its first step
         return task
 
-    def _forget(self, via: RequestId, task: asyncio.Task[None]) -> None:
-        if self._exchanges.get(via) is task:  # it may be continued already
+    def _cancel(self, task: asyncio.Task[None]) -> None:
+        task.add_done_callback(self._forget)  # an exchange forgets itself, but not when it is cancelled before its first step
+        task.cancel()
+
+    def _forget(self, task: asyncio.Task[Any] | None) -> None:
+        via = self._tasks.pop(task, None) if task is not None else None
+        if via is not None and self._exchanges.get(via) is task:  # it may be continued already
             del self._exchanges[via]
 
     async def _exchange(self, session: aiohttp.ClientSession, send: Send) -> None:
         via = send.request_id
+        try:
+            ended = await (self._notice(session, send) if via is None else self._post(session, send, via))
+        except Exception as exc:
+            ended = self._broken(via, exc)
+        finally:
+            self._forget(asyncio.current_task())
         if via is not None:
-            self._report(await self._guarded(via, lambda events: self._post(session, send, via, events)))
-            return
-        ended = await self._guarded(None, lambda events: self._notice(session, send))
-        if ended.status is None or not 200 <= ended.status < 300:
+            self._report(ended)
+        elif ended.status is None or not 200 <= ended.status < 300:
             self.notices_failed += 1
             log.debug("%s did not take a notice: %s", self._label, ended.reason)
 
-    async def _guarded(self, via: RequestId | None, work: Callable[[Events], Coroutine[Any, Any, StreamEnded]]) -> StreamEnded:
-        """How an exchange ended, also where it broke; with how far its stream of events came."""
+    def _broken(self, via: RequestId | None, exc: Exception, position: Position | None = None) -> StreamEnded:
+        """The end of an exchange that broke, and how far its stream of events came if it had one."""
+        from dragoman.transports.http_session import explain
+
+        log.debug("%s: request %r", self._label, via, exc_info=exc)
+        reason, sent = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
+        return StreamEnded(via, reason, sent, position=position)
+
+    async def _events(self, response: aiohttp.ClientResponse, via: RequestId | None, reason: str) -> StreamEnded:
+        """Report what a stream of events brings; ``reason`` is how it is called when it ends in order."""
         events = Events(self._frame_limit, self._report, via)
         try:
-            return await work(events)
+            await events.read(response)
         except Exception as exc:
-            from dragoman.transports.http_session import explain
+            return self._broken(via, exc, events.position)
+        return StreamEnded(via, reason, status=response.status, position=events.position)
 
-            log.debug("%s: request %r", self._label, via, exc_info=exc)
-            reason, sent = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
-            return StreamEnded(via, reason, sent, position=events.position if events.began else None)
-
-    async def _post(self, session: aiohttp.ClientSession, send: Send, via: RequestId, events: Events) -> StreamEnded:
+    async def _post(self, session: aiohttp.ClientSession, send: Send, via: RequestId) -> StreamEnded:
         response = await self._send(session, send)
         if isinstance(response, StreamEnded):
             return response
@@ -207,11 +223,10 @@ class HttpTransport:
                 self._keep_session(response)
             if coding := foreign_coding(response):
                 return StreamEnded(via, coding, status=response.status)
-            if kind_of(response) == _EVENTS and 200 <= response.status < 300:
-                await events.read(response)
-                reason = f"HTTP {response.status}: the event stream ended without an answer"
-                return StreamEnded(via, reason, status=response.status, position=events.position)
-            ended = await answer(response, via, self._frame_limit, self._report)
+            kind = kind_of(response)
+            if kind == _EVENTS and 200 <= response.status < 300:
+                return await self._events(response, via, f"HTTP {response.status}: the event stream ended without an answer")
+            ended = await answer(response, kind, via, self._frame_limit, self._report)
             self._note_refusal(send.session == "within", ended.status)
             return ended
         finally:
@@ -238,7 +253,7 @@ class HttpTransport:
             self._session_id = None
         elif self._session_id is not None and send.session != "none":
             headers[SESSION] = self._session_id
-        response = await ask(session, "POST", self._target.url, headers, self._options, send.message)
+        response = await ask(session, "POST", self._url, headers, self._options, send.message)
         return StreamEnded(via, response[0], status=response[1]) if isinstance(response, tuple) else response
 
     # --- the session, and its streams ---------------------------------------------------------------------------
@@ -262,13 +277,18 @@ class HttpTransport:
         return headers
 
     async def _get(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str, after_s: float) -> None:
-        if after_s:
-            await asyncio.sleep(after_s)
-        ended = await self._guarded(via, lambda events: self._listen(session, via, last_event_id, events))
+        try:
+            if after_s:
+                await asyncio.sleep(after_s)
+            ended = await self._listen(session, via, last_event_id)
+        except Exception as exc:
+            ended = self._broken(via, exc)
+        finally:
+            self._forget(asyncio.current_task())
         log.debug("%s: the stream of %s ended: %s", self._label, "no request" if via is None else via, ended.reason)
         self._report(ended)
 
-    async def _listen(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str, events: Events) -> StreamEnded:
+    async def _listen(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str) -> StreamEnded:
         headers = self._get_headers()
         if last_event_id:
             if bad := bad_value(last_event_id):
@@ -282,8 +302,7 @@ class HttpTransport:
                 return StreamEnded(via, coding, status=response.status)
             kind = kind_of(response)
             if response.status == 200 and kind == _EVENTS:
-                await events.read(response)
-                return StreamEnded(via, "the event stream ended", status=200, position=events.position)
+                return await self._events(response, via, "the event stream ended")
             body = await read(response, ERROR_BODY)
             return refused(response, via, kind, b"" if isinstance(body, TooLong) else body)
         finally:

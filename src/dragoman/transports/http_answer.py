@@ -22,6 +22,7 @@ MAX_REDIRECTS: Final = 3
 _OFFERED: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 _BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file to read from
 _KEPT: Final = 2048
+_SMALL: Final = 64 << 10
 
 
 class TooLong(NamedTuple):
@@ -39,9 +40,6 @@ class Events:
         limit: Most bytes of data in one event.
         report: Where messages go.
         via: The request whose stream it is.
-
-    Attributes:
-        began: Whether there is a stream of events at all.
     """
 
     def __init__(self, limit: int, report: Callable[[Report], None], via: RequestId | None) -> None:
@@ -51,7 +49,6 @@ class Events:
         self._via = via
         self._loop = asyncio.get_running_loop()
         self._began = 0.0
-        self.began = False
 
     @property
     def position(self) -> Position:
@@ -60,7 +57,7 @@ class Events:
 
     async def read(self, response: aiohttp.ClientResponse, other: Callable[[SseEvent], None] | None = None) -> None:
         """Report its messages until it ends; ``other`` gets the events that are of another type."""
-        self.began, self._began = True, self._loop.time()
+        self._began = self._loop.time()
         content = response.content
         while chunk := await content.readany():
             for event in self._parser.feed(chunk):
@@ -120,9 +117,9 @@ def foreign_coding(response: aiohttp.ClientResponse) -> str | None:
     return f"HTTP {response.status}: the body is coded as {printable(', '.join(foreign))}, which was not offered (gzip and deflate were)"
 
 
-async def answer(response: aiohttp.ClientResponse, via: RequestId, limit: int, report: Callable[[Report], None]) -> StreamEnded:
-    """Read an answer that is no stream to its end, report the message it is, and say how it ended."""
-    status, kind = response.status, kind_of(response)
+async def answer(response: aiohttp.ClientResponse, kind: str, via: RequestId, limit: int, report: Callable[[Report], None]) -> StreamEnded:
+    """Read an answer of this media type that is no stream to its end, report the message it is, and say how it ended."""
+    status = response.status
     good = 200 <= status < 300
     limit = limit if good else min(limit, ERROR_BODY)
     body = await read(response, limit)
@@ -133,12 +130,12 @@ async def answer(response: aiohttp.ClientResponse, via: RequestId, limit: int, r
         return StreamEnded(via, line, status=status)
     is_json = kind == "application/json" or kind.endswith("+json")
     # Refusals are JSON-RPC too, and not all servers say so; those about credentials are HTTP's own.
-    if body and status not in (401, 403) and (is_json or body.lstrip()[:1] == b"{"):
+    if body and status not in (401, 403) and (is_json or body[:_KEPT].lstrip()[:1] == b"{"):
         report(Received(body, via, None if good else status))
     return refused(response, via, kind if good and not is_json else "", body)
 
 
-def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kind: str, body: bytes) -> StreamEnded:
+def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kind: str, body: bytes | bytearray) -> StreamEnded:
     """The end of an answer that perhaps did not settle its request, in words."""
     challenge = response.headers.get("WWW-Authenticate", "")
     text = body[:_KEPT].decode("utf-8", "replace").strip()
@@ -147,20 +144,18 @@ def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kin
     )
 
 
-async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | TooLong:
+async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | bytearray | TooLong:
     """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
     length = response.content_length if "Content-Encoding" not in response.headers else None
-    if length is not None and length <= limit:
+    if length is not None and length <= min(limit, _SMALL):
         return await response.read()
-    content, parts, size = response.content, [], 0
-    known_too_long = length is not None
+    content, body = response.content, bytearray()  # grows in place, where joined parts would need the memory twice
+    known_too_long = length is not None and length > limit
     while chunk := await content.readany():
-        size += len(chunk)
-        parts.append(chunk)
-        if size > limit or (known_too_long and size >= EDGE):
-            body = b"".join(parts)
-            return TooLong(body[:EDGE], body[-EDGE:], max(size, length or 0))
-    return b"".join(parts)
+        body += chunk
+        if len(body) > limit or (known_too_long and len(body) >= EDGE):
+            return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(len(body), length or 0))
+    return body
 
 
 def _without_answer(response: aiohttp.ClientResponse, foreign_kind: str, body: str) -> str:

@@ -65,6 +65,11 @@ def open_session(target: Target, *, connect_s: float, idle_s: float, trust: ssl.
     )
 
 
+def parsed(url: str) -> URL:
+    """A URL in the form that every request needs anyhow."""
+    return URL(url)
+
+
 def base_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
     """What every request carries, in a form that is cheap to copy and to add to."""
     return CIMultiDict(headers)

@@ -11,24 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dragoman.errors import LocalProtocolError
-from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
-from dragoman.protocol.lines import Discarded, LineSplitter
-from dragoman.transports.base import Closed, Oversized, Received, Sink
+from dragoman.transports.base import Closed, Sink
+from dragoman.transports.pipe import FRAME_LIMIT, READ, LinePipe
 from dragoman.transports.process import Child, spawn
 
 log = logging.getLogger("dragoman.stdio")
 
-FRAME_LIMIT: Final = 128 << 20
-_READ: Final = 256 << 10  # more in one read costs malloc a trip to the kernel
-_HIGH: Final = 256 << 10
-_LOW: Final = 64 << 10
 _TAIL: Final = 4096
-_GRACE_S: Final = 0.5  # between the end of a pipe and the exit that explains it
 _LAST_READS: Final = 8  # what a pipe holds at the exit, and the end after it; a grandchild may go on writing for ever
 _LAUNCHER_WORDS: Final = frozenset({"-y", "--yes", "-q", "--quiet", "-u", "-m", "run", "exec", "x", "tool"})
 
 
-class StdioTransport:
+class StdioTransport(LinePipe):
     """A child process as a channel.
 
     Args:
@@ -41,8 +35,6 @@ class StdioTransport:
         label: What to call the server in messages; by default the program and, after a launcher, what it launches.
     """
 
-    traits: Traits = STDIO
-
     def __init__(
         self,
         command: Sequence[str],
@@ -54,23 +46,12 @@ class StdioTransport:
         stderr_sink: Callable[[bytes], None] | None = None,
         label: str | None = None,
     ) -> None:
+        super().__init__(label if label is not None else name_of(command), frame_limit)
         self._command, self._env, self._cwd = command, env, cwd
-        self._frame_limit, self._stop_s, self._stderr_sink = frame_limit, stop_s, stderr_sink
-        self.label: str = label if label is not None else name_of(command)
-        self._splitter = LineSplitter(frame_limit)
+        self._stop_s, self._stderr_sink = stop_s, stderr_sink
         self._child: Child | None = None
-        self._report: Sink | None = None  # gone after Closed
-        self._closing = False
-        self._timer: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stderr_tail = b""
-        self._out = self._in = -1
-        self._input_broken = False
-        self._backlog = bytearray()  # what stdin has not taken yet
-        self._wrote = False  # since something last arrived
-        self._scheduled = False  # a flush comes with the next turn of the loop
-        self._pipe_full = False  # a flush comes when the pipe has room
-        self._below_low: asyncio.Future[None] | None = None
 
     @property
     def pid(self) -> int | None:
@@ -90,23 +71,11 @@ class StdioTransport:
             raise LocalProtocolError(f"the connection to {self.label} was opened before; make a new one")
         child = self._child = spawn(self._command, env=self._env, cwd=self._cwd)
         self._loop = asyncio.get_running_loop()
-        self._report = report
+        self._report, self._opened = report, True
         self._in, self._out = child.stdin, child.stdout
         self._loop.add_reader(child.stdout, self._readable)
         self._loop.add_reader(child.stderr, self._stderr_readable)
         child.watch(self._finish)
-
-    async def perform(self, action: Performable) -> None:
-        """Write a message at once when it is alone, with the others of this turn of the loop otherwise.
-
-        Waits only while more than 256 KB are queued. Cancelling that wait tears nothing: the message is written all the same.
-        """
-        if type(action) is Send:
-            self._write(action.message)
-            if len(self._backlog) > _HIGH:
-                await self._until_low()
-        elif type(action) is Close:
-            await self.close()
 
     async def close(self) -> None:
         """Close stdin, wait, SIGTERM, wait, SIGKILL, all to the whole process group; ``stop_s`` in all."""
@@ -122,117 +91,14 @@ class StdioTransport:
                 self._finish()
         await asyncio.shield(self._begin_stop(child))
 
-    # --- writing ----------------------------------------------------------------------------------------------------
+    # --- the pipes --------------------------------------------------------------------------------------------------
 
-    def _write(self, message: bytes) -> None:
-        # Alone means: something has arrived since the last write. Otherwise others are under way, and this message waits
-        # one turn of the loop for more to come along: 64 calls in flight then cost two system calls instead of 64.
-        if self._wrote or self._backlog:
-            self._queue(message)
-            return
-        if self._in < 0 or self._closing:
-            self._refuse()
-            return
-        self._wrote = True
-        data = message + b"\n"
-        try:
-            sent = os.write(self._in, data)
-        except (BlockingIOError, InterruptedError):
-            sent = 0
-        except OSError:
-            self._stdin_broken()
-            return
-        if sent != len(data):
-            self._backlog += memoryview(data)[sent:]
-            self._pipe_full = True
-            self._loop.add_writer(self._in, self._flush)
+    def _input(self) -> int:
+        return self._child.stdin if self._child is not None else -1
 
-    def _queue(self, message: bytes) -> None:
-        if self._in < 0 or self._closing:
-            self._refuse()
-            return
-        self._backlog += message
-        self._backlog += b"\n"
-        if not (self._scheduled or self._pipe_full):
-            self._scheduled = True
-            self._loop.call_soon(self._flush)
-
-    def _refuse(self) -> None:
-        """Not an error after the end, which has been reported; before the beginning it is a bug of the caller."""
-        if self._child is None and not self._closing:
-            raise LocalProtocolError(f"the connection to {self.label} is not open yet; await open() first")
-
-    def _flush(self) -> None:
-        self._scheduled = False
-        child = self._child
-        if child is None or child.stdin < 0:
-            return
-        try:
-            sent = os.write(child.stdin, self._backlog) if self._backlog else 0
-        except (BlockingIOError, InterruptedError):
-            sent = 0
-        except OSError:
-            self._stdin_broken()
-            return
-        del self._backlog[:sent]
-        if self._below_low is not None and len(self._backlog) <= _LOW:
-            self._wake()
-        if self._backlog:
-            if not self._pipe_full:
-                self._pipe_full = True
-                self._loop.add_writer(child.stdin, self._flush)
-            return
-        if self._pipe_full:
-            self._pipe_full = False
-            self._loop.remove_writer(child.stdin)
-        if self._closing:
-            self._in = -1
-            child.close_stdin()
-
-    def _stdin_broken(self) -> None:
-        """The child closed its input, usually by exiting, which is reported when it is seen; if it is not, it ends here."""
-        if self._child is None:
-            return
-        self._in, self._input_broken = -1, True
-        self._child.close_stdin()
-        self._backlog.clear()
-        self._wake()
-        self._within_grace()
-
-    def _wake(self) -> None:
-        waiter, self._below_low = self._below_low, None
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
-
-    async def _until_low(self) -> None:
-        if self._below_low is None:
-            self._below_low = self._loop.create_future()
-        await asyncio.shield(self._below_low)  # shared: one cancelled caller must not wake or cancel the others
-
-    # --- reading ----------------------------------------------------------------------------------------------------
-
-    def _readable(self) -> None:
-        try:
-            chunk = os.read(self._out, _READ)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            chunk = b""
-        if chunk:
-            self._wrote = False
-            self._take(self._splitter.feed(chunk))
-        else:
-            self._end_of_output()
-
-    def _take(self, lines: Sequence[bytes | bytearray | Discarded]) -> None:
-        report = self._report
-        if report is None or self._closing:  # still read, so that a server that writes without end can be asked to leave
-            return
-        for line in lines:
-            if type(line) is Discarded:
-                report(Oversized(line.head, line.tail, line.size, self._frame_limit))
-            else:
-                report(Received(line))  # type: ignore[arg-type]  # `type() is` is cheaper than isinstance, but does not narrow
+    def _close_input(self) -> None:
+        if self._child is not None:
+            self._child.close_stdin()
 
     def _end_of_output(self) -> None:
         if self._child is None or self._out < 0:
@@ -250,7 +116,7 @@ class StdioTransport:
         if child is None or child.stderr < 0:
             return
         try:
-            chunk = os.read(child.stderr, _READ)
+            chunk = os.read(child.stderr, READ)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -267,10 +133,6 @@ class StdioTransport:
                 self._stderr_sink = None
 
     # --- the end ----------------------------------------------------------------------------------------------------
-
-    def _within_grace(self) -> None:
-        if self._timer is None and self._report is not None:
-            self._timer = self._loop.call_later(_GRACE_S, self._finish)
 
     def _finish(self) -> None:
         """Report the end, once, after what the pipes still hold, and see to it that the process group is gone.

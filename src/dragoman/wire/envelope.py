@@ -49,6 +49,11 @@ class ErrorBody(msgspec.Struct, omit_defaults=True):
     data: Any = UNSET
 
 
+class _PlainErrorBody(msgspec.Struct):
+    code: int
+    message: str = ""
+
+
 class Request(msgspec.Struct, gc=False, tag_field="jsonrpc", tag="2.0"):
     """A request as sent."""
 
@@ -83,6 +88,13 @@ Outgoing = Request | Notification | ResultResponse | ErrorResponse
 encode: Final = msgspec.json.Encoder().encode
 decode_envelope: Final = msgspec.json.Decoder(Envelope).decode
 decode_error: Final = msgspec.json.Decoder(ErrorBody).decode
+_decode_plain_error: Final = msgspec.json.Decoder(_PlainErrorBody).decode
 decode_any: Final = msgspec.json.Decoder().decode
 decode_batch: Final = msgspec.json.Decoder(list[Raw]).decode
 decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def decode_plain_error(raw: Raw | bytes) -> ErrorBody:
+    """An error object without its ``data``, for data that Python cannot hold."""
+    plain = _decode_plain_error(raw)
+    return ErrorBody(plain.code, plain.message)

@@ -25,7 +25,8 @@ _STRAY_JOINER: Final = f"(?<!{_WRITTEN})[\\u200c\\u200d]|[\\u200c\\u200d](?!{_WR
 _HIDDEN: Final = re.compile(f"[{_ZERO_WIDTH}{_STEERING}{_SELECTORS_AND_TAGS}]|{_STRAY_JOINER}")
 _TERMINAL: Final = re.compile(f"[\\x00-\\x08\\x0b-\\x1f\\x7f{_STEERING}{_ZERO_WIDTH}{_SELECTORS_AND_TAGS}]|{_STRAY_JOINER}")
 _INLINE: Final = re.compile(f"[\\x00-\\x1f\\x7f{_STEERING}{_ZERO_WIDTH}{_SELECTORS_AND_TAGS}]|{_STRAY_JOINER}")
-_JSON: Final = re.compile(f"[\\x7f{_STEERING}{_SELECTORS_AND_TAGS}]")
+#: All joiners too: the value stays the same, so nothing that is written with them is harmed.
+_JSON: Final = re.compile(f"[\\x7f\\u200c\\u200d{_STEERING}{_ZERO_WIDTH}{_SELECTORS_AND_TAGS}]")
 
 
 def _visible(match: re.Match[str]) -> str:
@@ -62,7 +63,7 @@ def escape_inline(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    """JSON text with DEL, C1, bidi controls, tags and variation selectors as ``\\u…``: the same value, harmless to show."""
+    """JSON text with all that steers or cannot be seen as ``\\u…``, joiners too: the same value, harmless to show."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _JSON.sub(_as_json, text)

@@ -7,6 +7,7 @@ Source: MCP server/tools, server/resources, server/prompts (all revisions).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,9 @@ from msgspec import Raw
 
 from dragoman.wire.envelope import decode_any, decode_members
 from dragoman.wire.flaw import Flaw
+from dragoman.wire.icons import without_bad_icons
 from dragoman.wire.results import decode_each
+from dragoman.wire.templates import Value, expand
 
 
 class Implementation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -32,6 +35,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         input_schema: JSON Schema of the arguments, as received.
         output_schema: JSON Schema of ``structuredContent``, or ``None``.
         annotations: Claims of the server (``readOnlyHint`` and the like).
+        icons: Those whose ``src`` is https or data, each as received; never fetched.
+        execution: How it may be run (``taskSupport``), up to 2025-11-25.
     """
 
     name: str
@@ -41,7 +46,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     output_schema: dict[str, Any] | bool | None = None
     annotations: dict[str, Any] | None = None
     icons: list[Any] | None = None
+    execution: dict[str, Any] | None = None
     meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+    @property
+    def display_name(self) -> str:
+        """What to call it before a person: its title, else that of its annotations, else its name. Never for decisions."""
+        claimed = self.annotations.get("title") if self.annotations else None
+        return self.title or (claimed if isinstance(claimed, str) else "") or self.name
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -54,6 +66,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     mime_type: str | None = None
     size: int | None = None
     annotations: dict[str, Any] | None = None
+    icons: list[Any] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class ResourceTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -64,6 +78,17 @@ class ResourceTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     title: str | None = None
     description: str | None = None
     mime_type: str | None = None
+    annotations: dict[str, Any] | None = None
+    icons: list[Any] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+    def expand(self, values: Mapping[str, Value]) -> str:
+        """The URI with these values filled in; those that are not given leave nothing.
+
+        Raises:
+            ValueError: The template is none, or a value does not fit its place.
+        """
+        return expand(self.uri_template, values)
 
 
 class PromptArgument(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,6 +107,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str | None = None
     description: str | None = None
     arguments: list[PromptArgument] | None = None
+    icons: list[Any] | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class Page(msgspec.Struct):
@@ -91,6 +118,7 @@ class Page(msgspec.Struct):
     problems: list[Flaw]
     next_cursor: str | None
     ttl_ms: int | None
+    cache_scope: str | None = None
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -113,6 +141,7 @@ class _ToolPage(msgspec.Struct):
     tools: list[Tool]
     nextCursor: str | None = None
     ttlMs: int | None = None
+    cacheScope: str | None = None
 
 
 _decode_tool_page: Final = msgspec.json.Decoder(_ToolPage).decode
@@ -134,16 +163,21 @@ def decode_page(raw: Raw | bytes, member: str) -> Page:
         except msgspec.ValidationError:
             pass
         else:
-            return Page(page.tools, [], page.nextCursor or None, page.ttlMs)
+            flaws: list[Flaw] = []
+            without_bad_icons(page.tools, "/tools", flaws)
+            return Page(page.tools, flaws, page.nextCursor, page.ttlMs, page.cacheScope)
     members = decode_members(raw)
     items, problems = decode_each(members.get(member), _ITEM[member], f"/{member}")
+    without_bad_icons(items, f"/{member}", problems)
     if member not in members:
         problems.append(Flaw(f"/{member}", "missing"))
     cursor = decode_any(members["nextCursor"]) if "nextCursor" in members else None
     ttl = decode_any(members["ttlMs"]) if "ttlMs" in members else None
+    scope = decode_any(members["cacheScope"]) if "cacheScope" in members else None
     return Page(
         items,
         problems,
-        cursor if isinstance(cursor, str) and cursor else None,
+        cursor if isinstance(cursor, str) else None,
         ttl if isinstance(ttl, int) and not isinstance(ttl, bool) else None,
+        scope if isinstance(scope, str) else None,
     )

@@ -25,7 +25,16 @@ CLIENT_REQUESTS: Final[dict[str, str]] = {
     "completion/complete": "completions",
     "logging/setLevel": "logging",
     "subscriptions/listen": "",
+    "tasks/get": "tasks",
+    "tasks/result": "tasks",
+    "tasks/list": "tasks.list",
+    "tasks/cancel": "tasks.cancel",
+    "tasks/update": "tasks",
 }
+
+# The extension of tasks, which is all that is left of them in the stateless era: methods, and the name it is declared under.
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+MODERN_TASKS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 
 # Requests of a server (legacy; modern ones arrive inside input_required), with the client capability they need.
 SERVER_REQUESTS: Final[dict[str, str]] = {
@@ -42,6 +51,8 @@ REMOVED_IN_MODERN: Final[dict[str, str]] = {
     "logging/setLevel": "the log level of each request",
     "resources/subscribe": "subscriptions/listen",
     "resources/unsubscribe": "subscriptions/listen",
+    "tasks/result": "tasks/get",
+    "tasks/list": "tasks/get for each",
 }
 
 # Requests whose modern result may be input_required.
@@ -56,6 +67,8 @@ RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
+TASK_STATUS: Final = "notifications/tasks/status"
+ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 # Keys of _meta that the protocol owns (2026-07-28).

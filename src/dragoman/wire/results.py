@@ -7,7 +7,7 @@ reachable through ``raw``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -48,6 +48,8 @@ class ToolResult:
 
     __slots__ = ("_raw", "_structured", "content", "is_error", "problems", "raw_json")
 
+    unreadable: ClassVar[Callable[[str, str, ToolResult], Exception]]  # message, path, result; the runtime puts its error here
+
     def __init__(
         self,
         content: list[Content],
@@ -73,10 +75,14 @@ class ToolResult:
 
     @property
     def structured(self) -> Any:
-        """``structuredContent`` as Python values, or ``None`` where there is none."""
+        """``structuredContent`` as Python values, or ``None`` where there is none.
+
+        Raises:
+            InvalidResult: It holds what Python cannot, such as the number 1e400 (a ValueError where no runtime is loaded).
+        """
         value = self._structured
         if type(value) is Raw:
-            value = self._structured = decode_any(value)
+            value = self._structured = _value(value, "/structuredContent", self)
         return None if value is UNSET else value
 
     @property
@@ -86,15 +92,30 @@ class ToolResult:
 
     @property
     def raw(self) -> dict[str, Any]:
-        """The whole result object as Python values, unknown members included."""
+        """The whole result object as Python values, unknown members included.
+
+        Raises:
+            InvalidResult: As :attr:`structured`.
+        """
         if self._raw is None:
-            self._raw = cast("dict[str, Any]", decode_any(self.raw_json))
+            self._raw = cast("dict[str, Any]", _value(self.raw_json, "", self))
         return self._raw
 
     def __repr__(self) -> str:
         text = self.text
         shown = text if len(text) <= 60 else text[:57] + "..."
         return f"<ToolResult {'error' if self.is_error else 'ok'}, {len(self.content)} block(s), {shown!r}>"
+
+
+ToolResult.unreadable = staticmethod(lambda message, path, result: ValueError(message))
+
+
+def _value(raw: bytes | Raw, path: str, result: ToolResult) -> Any:
+    try:
+        return decode_any(raw)
+    except (msgspec.DecodeError, RecursionError, ValueError) as exc:
+        what = path.lstrip("/") or "the result"
+        raise ToolResult.unreadable(f"{what} cannot be read: {exc}", path, result) from exc
 
 
 def decode_tool_result(raw: Raw | bytes) -> ToolResult:
@@ -122,7 +143,11 @@ def _salvage_tool_result(raw: Raw | bytes) -> ToolResult:
             # One block where a list belongs: several servers do this.
             content, problems = decode_blocks([items], "/content")
             problems.insert(0, Flaw("/content", "expected an array of content blocks"))
-    flag = decode_any(members["isError"]) if "isError" in members else False
+    try:
+        flag = decode_any(members["isError"]) if "isError" in members else False
+    except (msgspec.DecodeError, RecursionError) as exc:
+        flag = None
+        problems.append(Flaw("/isError", str(exc)))
     if flag is not None and not isinstance(flag, bool):
         problems.append(Flaw("/isError", f"expected true or false, got {flag!r}"))
     return ToolResult(content, members.get("structuredContent", UNSET), bool(flag), raw, tuple(problems))
