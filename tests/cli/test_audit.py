@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from dragoman.store.records import AuditEntry
 from dragoman.store.sqlite import SqliteStore
@@ -79,6 +82,24 @@ async def test_show_tells_the_story_of_a_call_and_escapes_it(tmp_path: Path, dra
     assert "aaa-1 or aaa-2" in unknown.err
 
 
+async def test_a_call_that_a_crash_left_without_an_end_is_shown_as_unknown(tmp_path: Path, dragoman_home: Path) -> None:
+    """It may have run, and somebody has to look: the plain tail marks it and says how to find them all."""
+    await three_calls(dragoman_home)
+    await written(dragoman_home, entry("ccc-1", "asked", 7, server=None), entry("ccc-1", "sending", 8, tier="L2"))
+    shown = run("audit", "tail", cwd=tmp_path)
+    assert [" ".join(line.split()[1:]) for line in shown.out.splitlines() if "ccc-1" in line][1].endswith(
+        "sending (unknown) files.read_file L2 ccc-1"
+    )
+    assert shown.out.count("(unknown)") == 1
+    assert "1 call may have run: dragoman audit tail --status unknown" in shown.err
+    found = run("audit", "tail", "--status", "unknown", cwd=tmp_path)
+    assert len(found.out.splitlines()) == 2
+    assert "may have run" not in found.err
+    (record,) = run("audit", "tail", "--status", "unknown", "--tool", "files.read_file", "--json", cwd=tmp_path).json["records"]
+    assert (record["call"], record["event"], record["verdict"]) == ("ccc-1", "sending", "unknown")
+    assert run("audit", "show", "ccc-1", "--json", cwd=tmp_path).json["verdict"] == "unknown"
+
+
 async def test_verify_is_satisfied_with_an_empty_audit_and_a_whole_one(tmp_path: Path, dragoman_home: Path) -> None:
     """Exit 0 both times; it says how much it verified."""
     empty = run("audit", "verify", cwd=tmp_path)
@@ -113,6 +134,29 @@ async def test_verify_of_a_file_that_is_none_of_ours_says_so(tmp_path: Path, dra
     assert broken.code == 1
     assert "cannot be read to its end" in broken.out
     assert "Traceback" not in broken.err
+
+
+@pytest.mark.parametrize("what", ["named pipe", "folder", "newer"])
+@pytest.mark.parametrize("words", [("audit", "verify"), ("audit", "tail"), ("status",)], ids=" ".join)
+async def test_what_is_no_audit_of_ours_is_called_by_its_name(
+    what: str, words: tuple[str, ...], tmp_path: Path, dragoman_home: Path
+) -> None:
+    """Exit 2, at once: a named pipe in the place of the file is never opened, and nothing of this is a broken audit."""
+    if what == "newer":
+        with sqlite3.connect(await three_calls(dragoman_home)) as store:
+            store.execute("PRAGMA user_version = 99")
+        store.close()
+        expected = "schema version 99, this Dragoman knows versions up to"
+    else:
+        dragoman_home.mkdir(parents=True)
+        place = dragoman_home / "dragoman.db"
+        place.mkdir() if what == "folder" else os.mkfifo(place)
+        expected = f"dragoman.db is a {what}, not a file"
+    (tmp_path / "dragoman.toml").write_text('[servers.a]\ncommand = ["true"]\n')
+    done = run(*words, cwd=tmp_path)
+    assert done.code == 2
+    assert expected in done.err
+    assert "broken" not in done.err
 
 
 def test_an_unknown_subcommand_gets_the_nearest(tmp_path: Path) -> None:

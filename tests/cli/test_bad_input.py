@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from .calling import configured, endings, nobody_left_in, on
-from .program import LEGACY, Finished, run
+from .program import LEGACY, PATIENCE_S, Finished, run
 
 ON_LEGACY = ("--on", " ".join(LEGACY))
 
@@ -194,3 +198,33 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert done.code == 3
     assert "Traceback (most recent call last)" in done.err
     assert "error: there is no tool 'ehco'" in done.err
+
+
+def test_debug_shows_nothing_of_a_server_raw(tmp_path: Path) -> None:
+    """A traceback quotes what servers said: escaped like all else."""
+    (tmp_path / "hostile.py").write_text(r"import sys; sys.stderr.write('\x1b[2J\u200b\u202e!\n'); sys.exit(3)")
+    done = run("call", "--debug", "--on", f"{sys.executable} hostile.py", "x", cwd=tmp_path, PYTHONIOENCODING="utf-8")
+    assert "Traceback" in done.err
+    assert done.err.count("\\x1b[2J\\u200b\\u202e!") >= 2
+    assert not set(done.err) & set("\x1b\u200b\u202e")
+
+
+@pytest.mark.parametrize("gap_s", [0.005, 0.03])
+def test_many_ctrl_c_in_a_row_end_as_one(gap_s: float, tmp_path: Path, dragoman_home: Path) -> None:
+    """Keys bounce: no traceback, 130, the call written down as cancelled and its server stopped."""
+    words = [sys.executable, "-W", "error", "-m", "dragoman", "call", "--trace", *ON_LEGACY, "slow", "seconds=60"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stderr is not None
+        seen = b""
+        while b'"method":"tools/call"' not in seen:
+            line = process.stderr.readline()
+            assert line, seen
+            seen += line
+        for _ in range(5):
+            process.send_signal(signal.SIGINT)
+            time.sleep(gap_s)  # what is tested
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    assert b"Traceback" not in err
+    assert err.count(b"interrupted") == 1
+    assert endings(dragoman_home) == [("slow", "cancelled")]

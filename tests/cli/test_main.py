@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -83,6 +85,44 @@ def test_an_unforeseen_error_is_a_message_too(monkeypatch: pytest.MonkeyPatch, c
     assert "Traceback" not in shown
     assert main(["probe", "--debug", "--", "x"]) == 1
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("a bug"), OSError("a disk")], ids=lambda fault: type(fault).__name__)
+def test_an_unforeseen_error_in_a_call_does_not_say_that_it_did_not_run(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Our contract: ``maybe_ran`` is ``no`` only where that is known."""
+
+    async def broken(*args: object, **kwargs: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("dragoman.service.calls.call_tool", broken)
+    words = ["--json", "call", "--on", f"{sys.executable} -m dragoman.demo.legacy", "echo", "text=x"]
+    assert main(words) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["maybe_ran"] == "perhaps"
+    assert main(["--json", "logs", "nobody"]) != 0
+    assert json.loads(capsys.readouterr().out)["error"]["maybe_ran"] == "no"
+
+
+def test_ctrl_c_is_what_it_was_after_a_command_of_a_program_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While an interruption is told Ctrl-C is off, and for a program of its own till its end."""
+    during: list[object] = []
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    def told(text: str) -> None:
+        during.append(signal.getsignal(signal.SIGINT))
+        raise KeyboardInterrupt  # had it come a moment earlier
+
+    monkeypatch.setattr("dragoman.service.targets.target_of", broken)
+    monkeypatch.setattr("dragoman.cli.output.note", told)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["probe", "--", "x"]) == 130
+    assert during == [signal.SIG_IGN]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_secrets_are_not_in_error_messages(capsys: pytest.CaptureFixture[str]) -> None:

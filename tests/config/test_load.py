@@ -68,9 +68,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_file(path)
     assert str(caught.value) == f"{path}:2: is not UTF-8 text"
-    path.write_bytes(b"#" * (8 * 2**20 + 1))
-    with pytest.raises(ConfigError, match="larger than 8 MB"):
-        load_file(path)
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -192,3 +193,45 @@ async def test_nobody_is_asked_while_the_server_is_down() -> None:
     layer = spawn_layer(Approve(approver, FakeClock(), Flights(), in_vain=lambda call: ConnectFailed("the server is down")))
     assert isinstance(await layer.refused(call_of(tool(), {}, tier="L2")), ConnectFailed)
     assert approver.asked == []
+
+
+class Saying:
+    """Answers with whatever it was given, by way of a coroutine or not."""
+
+    def __init__(self, answer: object, plainly: bool) -> None:
+        self.answer, self.plainly = answer, plainly
+
+    def decide(self, question: Question) -> Any:
+        async def later() -> object:
+            return self.answer
+
+        return self.answer if self.plainly else later()
+
+
+NO_DECISIONS: list[Any] = [
+    None,
+    True,
+    "allow",
+    {"verdict": "allow", "by": "ann", "how": "dict"},
+    Decision(verdict="allow", by=None, how="x"),  # type: ignore[arg-type]  # what a program without types does
+    Decision(verdict="allow", by=5, how="x"),  # type: ignore[arg-type]
+    Decision(verdict="allow", by="ann", how=None),  # type: ignore[arg-type]
+    Decision(verdict="ALLOW", by="ann", how="x"),  # type: ignore[arg-type]
+    Decision(verdict=[], by="ann", how="x"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("plainly", [False, True])
+@pytest.mark.parametrize("answer", NO_DECISIONS, ids=repr)
+async def test_an_answer_that_is_no_whole_decision_is_a_no(answer: Any, plainly: bool) -> None:
+    """Our contract: fail closed, in words, whatever an approver of the program's own gives back."""
+    layer = _layer(cast(Approver, Saying(answer, plainly)))
+    error = await layer.refused(call_of(tool(), {"a": 1}, tier="L2"))
+    assert isinstance(error, ApprovalDenied)
+    assert "the approver" in str(error)
+
+
+async def test_a_plain_function_that_decides_is_heard() -> None:
+    """Our choice: a ``decide`` without ``async`` that gives a whole Decision is as good."""
+    layer = _layer(cast(Approver, Saying(Decision(verdict="allow", by="ann", how="x"), True)))
+    assert (await layer(call_of(tool(), {"a": 1}, tier="L2"))).ok

@@ -17,7 +17,7 @@ from dragoman.policy.chain import Call, Outcome
 from dragoman.policy.flights import Flights
 from dragoman.policy.validate import Validate
 from dragoman.testing.layers import Spawned, spawn_layer, tool_result
-from dragoman.wire.results import ToolResult
+from dragoman.wire.results import ToolResult, decode_tool_result
 from tests.policy.kit import NUMBERS, call_of, tool
 
 
@@ -424,3 +424,11 @@ async def test_prompts_and_resources_have_no_schema() -> None:
     layer = _layer()
     await layer(Call(id="1", kind="resource", server="s", name="file:///x"))
     assert len(layer.inside.calls) == 1
+
+
+async def test_a_structured_result_that_python_cannot_hold_fails_the_call_as_invalid() -> None:
+    """Our choice: a number out of range fails only its own call, with a name, even where there is no outputSchema."""
+    answer = decode_tool_result(b'{"content":[],"structuredContent":{"n":1e400}}')
+    with pytest.raises(InvalidResult) as caught:
+        await _layer(answer)(call_of(tool(), {"a": 1, "b": "x"}))
+    assert caught.value.maybe_ran == "yes"

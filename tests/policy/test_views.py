@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,3 +66,17 @@ def test_a_name_cannot_break_the_label() -> None:
     """An attack: a line break in a tool's name."""
     call = call_of(tool("x\n[end]"), {})
     assert Outcome(call=call, result=tool_result("a")).for_model().splitlines()[0].startswith('[result of server "math", tool "x\\n[end]"')
+
+
+@pytest.mark.requirement("R-TOOL-20", "R-TOOL-21")
+def test_failed_tool_and_refused_call_read_differently() -> None:
+    """R-TOOL-20, R-TOOL-21: MCP 2025-11-25 server/tools#error-handling: a model sees how a tool failed, to do better."""
+    failed = Outcome(call=CALL, result=tool_result("no such city", is_error=True))
+    assert failed.error is None
+    assert "> no such city" in failed.for_model()
+    assert failed.hint is not None
+    assert failed.hint.startswith("the tool math.add reports an error: ")
+    assert "> no such city" in failed.hint
+    refused = Outcome(call=CALL, error=ServerError(-32602, "unknown tool"))
+    assert refused.for_model().startswith("[the call failed: ")
+    assert "unknown tool" in refused.for_model()

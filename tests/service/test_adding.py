@@ -94,7 +94,7 @@ async def test_a_server_that_cannot_be_reached_leaves_nothing_behind(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "options", "says"),
     [
-        (["ftp://example.org/x"], {}, "http:// or https://"),
+        (["ftp://example.org/x"], {}, "expected a URL with http://"),
         (["http://127.0.0.1:9/mcp"], {"env": ["A=b"]}, "--env is for commands"),
         (["python3"], {"headers": ["A: b"]}, "--header is for URLs"),
         (["python3 'unclosed"], {}, "cannot be split"),

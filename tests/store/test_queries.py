@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.store.queries import show, tail
-from dragoman.store.schema import open_read_only
+from dragoman.store.queries import maybe_ran, show, tail
+from dragoman.store.schema import MIGRATIONS, open_database, open_read_only
 from dragoman.store.sqlite import SqliteStore
 from tests.store.entries import edited, entry, written
 
@@ -95,6 +95,64 @@ async def test_call_of_a_killed_writer_is_unknown(tmp_path: Path) -> None:
     assert ended.returncode == -9
     async with await SqliteStore.open(path) as store:
         assert (await store.show("call-1")).verdict == "unknown"
+
+
+async def test_calls_without_an_end_of_writers_that_are_gone_are_unknown_in_the_tail(tmp_path: Path) -> None:
+    """Our rule, the same as that of ``show``; a call of a writer that lives is in flight, one that ended is neither."""
+    path = tmp_path / "store.sqlite3"
+    program = (
+        "import asyncio, os, sys; from tests.store.entries import entry; from dragoman.store.sqlite import SqliteStore\n"
+        "async def main():\n"
+        "    store = await SqliteStore.open(sys.argv[1])\n"
+        "    await store.append(entry(1, call='lost', event='asked'))\n"
+        "    await store.append(entry(2, call='lost', event='sending', server='shop'))\n"
+        "    await store.append(entry(3, call='done', event='sending'))\n"
+        "    await store.append_durably(entry(4, call='done', event='ended', status='ok'))\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())"
+    )
+    root = str(Path(__file__).parents[2])
+    subprocess.run([sys.executable, "-c", program, str(path)], cwd=root, env={**os.environ, "PYTHONPATH": root}, timeout=30)
+    async with await SqliteStore.open(path) as store:
+        await store.append(entry(5, call="flying", event="sending"))
+        await store.append(entry(6, call="told", event="sending"))
+        await store.append(entry(7, call="told", event="ended", status="unknown"))
+        unknown = await store.tail(status="unknown")
+        assert [(record.call, record.event, record.verdict) for record in unknown] == [
+            ("lost", "sending", "unknown"),
+            ("told", "ended", None),
+        ]
+        assert [record.call for record in await store.tail(1, status="unknown")] == ["told"]
+        assert [record.call for record in await store.tail(status="unknown", server="shop")] == ["lost"]
+        assert await store.tail(status="unknown", server="elsewhere") == []
+        verdicts = {record.call: record.verdict for record in await store.tail() if record.event == "sending"}
+        assert verdicts == {"lost": "unknown", "done": None, "flying": "in flight", "told": None}
+        assert await store.maybe_ran() == 1
+        assert unknown[0].for_json()["verdict"] == "unknown"
+    con = open_read_only(path)
+    assert [record.call for record in tail(con, status="unknown")] == ["lost", "flying", "told"]
+    question = "SELECT n FROM audit WHERE status = 'unknown' ORDER BY n DESC LIMIT 5"
+    plan = " ".join(str(row) for row in con.execute(f"EXPLAIN QUERY PLAN {question}"))
+    assert "audit_unknown" in plan
+    con.close()
+
+
+def test_calls_that_an_older_file_left_open_are_found_after_its_migration(tmp_path: Path) -> None:
+    """The first schema had no table of them; read as it is, without migrating, it knows of none and breaks nothing."""
+    path = tmp_path / "store.sqlite3"
+    open_database(path, migrations=MIGRATIONS[:1]).close()
+    with edited(path) as con:
+        for n, (call, event) in enumerate([("a", "sending"), ("b", "sending"), ("b", "ended"), ("a", "sending")], 1):
+            con.execute(
+                "INSERT INTO audit (writer, seq, prev, hash, v, at, event, call, detail) VALUES ('w', ?, '', '', 1, 1.0, ?, ?, '{}')",
+                (n, event, call),
+            )
+        assert len(tail(con)) == 4
+        assert (maybe_ran(con), tail(con, status="unknown")) == (0, [])
+    con = open_database(path)
+    assert maybe_ran(con) == 1
+    assert [(record.call, record.seq) for record in tail(con, status="unknown")] == [("a", 4)]
+    con.close()
 
 
 def test_broken_detail_is_shown_as_such(tmp_path: Path) -> None:

@@ -35,13 +35,17 @@ def audit(ctx: click.Context) -> None:
 @common
 def tail(settings: Settings, count: int, server: str | None, tool: str | None, turn: str | None, status: str | None) -> None:
     """The last records, oldest first."""
-    records = settings.run(service.tail(settings.context, count, server=server, tool=tool, turn=turn, status=status))
+    found = settings.run(service.tail(settings.context, count, server=server, tool=tool, turn=turn, status=status))
+    records = found.records
     if settings.json:
         output.emit_json({"records": [record.for_json() for record in records]})
     elif records:
         show_table(("TIME", "WHAT", "TOOL", "TIER", "CALL"), [_row(record) for record in records])
     else:
         output.note("the audit has no such records" if server or tool or turn or status else "the audit is empty")
+    if found.maybe_ran and status != "unknown" and not settings.json:
+        calls = "1 call" if found.maybe_ran == 1 else f"{found.maybe_ran} calls"
+        output.note(f"{calls} may have run: dragoman audit tail --status unknown")
 
 
 @audit.command("show")
@@ -90,6 +94,8 @@ def _show_faults(proof: Proof) -> None:
 
 def _row(record: AuditRecord) -> tuple[str, str, str, str, str]:
     what = f"{record.event} {record.status}" if record.status else record.event
+    if record.verdict == "unknown":
+        what += " (unknown)"
     last = record.call or f"by {record.principal or '?'}, {record.detail.get('how', '')}".removesuffix(", ")
     return (_when(record.at), what, full_name(record), record.tier or "", last)
 

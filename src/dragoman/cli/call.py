@@ -74,6 +74,7 @@ def call(
     async def main() -> int:
         async with opened(around, target) as host:
             progress = ProgressLine(settings)
+            settings.calling = True
             try:
                 report = await call_tool(host, wish, around, read_file=read_file, stdin=stdin_text, on_progress=progress.show)
             finally:

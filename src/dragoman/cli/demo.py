@@ -45,7 +45,7 @@ async def _play(settings: Settings, stage: Stage) -> None:
 
 async def _audit(settings: Settings, stage: Stage, began: float) -> None:
     stage.heading("All of it was written down")
-    records = [record for record in await audit.tail(settings.context, 100) if record.at >= began]
+    records = [record for record in (await audit.tail(settings.context, 100)).records if record.at >= began]
     for record in records:
         if record.event == "asked":
             continue

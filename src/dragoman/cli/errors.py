@@ -46,7 +46,7 @@ def report(exc: BaseException, settings: Settings) -> int:
     With ``--json``, stdout gets ``{"error": {"kind", "message", "hint", "server", "maybe_ran"}}`` and stderr nothing.
     """
     if settings.debug and not isinstance(exc, click.exceptions.Exit):
-        traceback.print_exception(exc, file=sys.stderr)
+        output.note(settings.redact("".join(traceback.format_exception(exc))).rstrip("\n"))  # it quotes what servers said
     match exc:
         case click.exceptions.Exit():
             return exc.exit_code
@@ -72,11 +72,13 @@ def report(exc: BaseException, settings: Settings) -> int:
             return USAGE
         case OSError():
             what = f"{exc.strerror or exc}" + (f": {exc.filename}" if exc.filename else "")
-            _tell(settings, type(exc).__name__, what, None)
+            _tell(settings, type(exc).__name__, what, None, None, "perhaps" if settings.calling else "no")
             return 1
         case _:
             hint = None if settings.debug else "this is a fault of dragoman; --debug shows where"
-            _tell(settings, type(exc).__name__, settings.redact(f"{type(exc).__name__}: {exc}"), hint)
+            # A fault of ours while a call was on its way says nothing about the call.
+            maybe_ran = "perhaps" if settings.calling else "no"
+            _tell(settings, type(exc).__name__, settings.redact(f"{type(exc).__name__}: {exc}"), hint, None, maybe_ran)
             return 1
 
 

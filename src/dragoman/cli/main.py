@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from dragoman.cli.errors import UnknownCommand, report
+from dragoman.cli.errors import INTERRUPTED, UnknownCommand, report
 from dragoman.cli.options import Settings, add_common, forget_log
 
 #: Command → module:attribute, what it does. Loaded only when it is called, so that every command starts fast.
@@ -91,7 +92,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code. Nothing is raised.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # while something else was being told
+        _no_more_ctrl_c()
+        return INTERRUPTED
+    finally:
+        # As a program it stays off till the end of the process: Python's own end can be interrupted, too, with a traceback.
+        if argv is not None and signal.getsignal(signal.SIGINT) is not before:
+            signal.signal(signal.SIGINT, before)
+
+
+def _no_more_ctrl_c() -> None:
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not the main thread
+        pass
+
+
+def _run(words: list[str]) -> int:
     _survive_odd_streams()
     settings = Settings()
     if "--json" in words[: words.index("--") if "--" in words else None]:
@@ -107,6 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BaseException as exc:
+        if isinstance(exc, KeyboardInterrupt | click.Abort):
+            _no_more_ctrl_c()
         return report(exc, settings)
     finally:
         settings.close()

@@ -28,6 +28,7 @@ class Settings:
         trace, trace_file: Show the wire on stderr; write it to a file.
         debug: Show tracebacks.
         verbose: Show what the runtime says at INFO.
+        calling: A call was being made: what ends it unexpectedly may have ended it at its server, too.
     """
 
     def __init__(self) -> None:
@@ -38,6 +39,7 @@ class Settings:
         self.trace_file: str | None = None
         self.debug = False
         self.verbose = False
+        self.calling = False
 
     @cached_property
     def context(self) -> Context:

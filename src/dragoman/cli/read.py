@@ -90,6 +90,7 @@ def read(settings: Settings, /, words: tuple[str, ...], on: str | None, output_d
 
     async def main() -> int:
         async with opened(around, target) as host:
+            settings.calling = True
             outcome = await host.read(server, rest[0], timeout_s=around.timeout_s)
             return show(report(outcome, around.context, folder), settings, raw)
 
@@ -118,6 +119,7 @@ def prompt(settings: Settings, /, words: tuple[str, ...], on: str | None, output
 
     async def main() -> int:
         async with opened(around, target) as host:
+            settings.calling = True
             outcome = await host.prompt(server, rest[0], arguments, timeout_s=around.timeout_s)
             return show(report(outcome, around.context, folder), settings, raw)
 

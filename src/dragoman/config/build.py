@@ -6,6 +6,7 @@ from typing import Final
 
 from ..wire.tier import DEFAULT_TIER, Tier, is_tier
 from . import checks
+from .limits import check_servers
 from .model import ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
 from .table import Table
 
@@ -41,6 +42,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
     warnings: list[str] = []
     servers = {}
     table = top.table("servers", "tables named [servers.NAME]")
+    check_servers(len(table.values), source.file)
     for name in table.values:
         if (problem := checks.server_name(name)) is not None:
             raise table.error(problem, name)

@@ -53,8 +53,11 @@ def url(text: str) -> str | None:
         _ = parts.port
     except ValueError as exc:
         return f"not a valid URL: {exc}"
+    if parts.scheme == "unix":
+        named = parts.path.startswith("/") and not (parts.netloc or parts.query or parts.fragment)
+        return None if named else "a socket is named by an absolute path, as in unix:///run/server.sock"
     if parts.scheme not in ("http", "https"):
-        return f"expected a URL with http:// or https://, got {parts.scheme + ':' if parts.scheme else 'no scheme'}"
+        return f"expected a URL with http://, https:// or unix://, got {parts.scheme + ':' if parts.scheme else 'no scheme'}"
     return None if parts.hostname else "the URL names no host"
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from ..errors import ConfigError
 from . import build, checks
+from .limits import check_depth, check_servers
 from .lines import json_lines, without_comments
 from .model import Config, ServerConfig, Source
 from .table import Table
@@ -34,6 +35,7 @@ def read_json(text: str, path: Path, *, project: bool) -> Config:
         ConfigError: The JSON is broken, holds no servers, or a server cannot be used; with file and line.
     """
     plain = without_comments(text)
+    check_depth(plain, path)
     try:
         values = json.loads(plain, object_pairs_hook=_no_duplicates)
         lines = json_lines(plain)
@@ -53,6 +55,7 @@ def read_json(text: str, path: Path, *, project: bool) -> Config:
     if container is None:
         raise top.error('no "mcpServers" or "servers" in this file', hint="name a dragoman.toml, or another host's mcp.json")
     table = top.table(container, "an object of servers")
+    check_servers(len(table.values), path)
     warnings: list[str] = []
     servers: dict[str, ServerConfig] = {}
     for original in table.values:

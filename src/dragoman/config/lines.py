@@ -187,8 +187,9 @@ def json_lines(text: str) -> dict[KeyPath, int]:
     return found
 
 
-_JSON_NOISE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*+|/\*[\s\S]*?\*/')
-_JSON_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])')
+# What has no end is taken to the end: to try again from each of its characters would take the square of their number.
+_JSON_NOISE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)')
+_JSON_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|,(?=\s*[}\]])')
 
 
 def without_comments(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Final, NamedTuple
 from ..errors import ConfigError
 from .build import build
 from .imports import PROJECT_FILES, read_json
+from .limits import MAX_VALUES, check_depth, largest
 from .lines import toml_lines
 from .model import Config, Source
 from .paths import user_config_path
 
 FILE_NAME: Final = "dragoman.toml"
-_LARGEST: Final = 8 * 2**20
 _TOML_PLACE: Final = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
@@ -70,22 +71,28 @@ def load_file(path: Path, *, project: bool = False) -> Config:
     Raises:
         ConfigError: The file cannot be read or used.
     """
-    return parse(read_text(path), path, project=project)
+    return parse(read_text(path, project=project), path, project=project)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, project: bool = False) -> str:
     """The text of a configuration file, without a byte order mark.
 
     Raises:
-        ConfigError: It cannot be read, is larger than 8 MB or is no UTF-8.
+        ConfigError: It cannot be read, is no regular file, is too large or is no UTF-8.
     """
+    limit = largest(path, project=project)
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode) and not path.samefile(os.devnull):  # opening it might wait for ever
+            what = "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+            raise ConfigError(f"is {what}, not a file", file=str(path), hint="write the configuration into a file")
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(limit + 1)
     except OSError as exc:
         raise ConfigError(f"cannot be read: {exc.strerror or exc}", file=str(path)) from exc
-    if len(data) > _LARGEST:
-        raise ConfigError("is larger than 8 MB, which no configuration is", file=str(path))
+    if len(data) > limit:
+        size = max(len(data), path.stat().st_size)
+        raise ConfigError(f"is {size / 2**20:.1f} MB, limit {limit // 2**20} MB", file=str(path))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -108,8 +115,9 @@ def parse_toml(text: str, path: Path) -> tuple[dict[str, object], Source]:
     """The values of a TOML file and where they stand, not yet checked.
 
     Raises:
-        ConfigError: The text is not valid TOML.
+        ConfigError: The text is not valid TOML, or too deep.
     """
+    check_depth(text, path, MAX_VALUES)
     try:
         values = tomllib.loads(text)
         lines = toml_lines(text)

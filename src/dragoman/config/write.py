@@ -156,7 +156,11 @@ def _edit_server(path: Path, name: str, edit_servers: Edit) -> Config:
         values, _ = parse_toml(text, path)
         servers = values.get("servers")
         if not isinstance(servers, dict) or name not in servers:
-            names = ", ".join(servers) if isinstance(servers, dict) and servers else "none"
+            names = (
+                ", ".join(list(servers)[:12]) + (" and more" if len(servers) > 12 else "")
+                if isinstance(servers, dict) and servers
+                else "none"
+            )
             raise ConfigError(f'there is no server "{name}"', file=str(path), hint=f"servers in this file: {names}")
 
         def edit(doc: Any) -> None:

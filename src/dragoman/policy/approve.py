@@ -6,6 +6,7 @@ A yes becomes a grant that is bound to the call's id, its exact arguments and th
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 
 from dragoman.clock import Clock
@@ -104,7 +105,7 @@ class Approve:
     async def _decide(self, approver: Approver, question: Question, flight: Flight, what: str) -> Decision:
         """The decision if it is a yes; everything else raises."""
         asked = self._clock.monotonic()
-        task = asyncio.ensure_future(approver.decide(question))
+        task = asyncio.ensure_future(_answer(approver, question))
         try:
             # Not wait_for: an approver that ignores its cancellation must not hold the call.
             await asyncio.wait({task}, timeout=self._timeout_s)
@@ -148,6 +149,22 @@ class Approve:
             return f"{found.tier} runs without asking"
         who = "nobody is there: denied" if self._approver is None else "a person is asked"
         return f"{found.tier}: {who}{', twice' if found.tier == 'L3' and self._approver else ''}, {self._timeout_s:g} s to answer"
+
+
+async def _answer(approver: Approver, question: Question) -> Decision:
+    """What the approver says, which is a no unless it is a whole :class:`Decision`: programs write their own approvers."""
+    said: object = approver.decide(question)
+    if inspect.isawaitable(said):
+        said = await said
+    if not isinstance(said, Decision):
+        wrong = f"the approver returned a {type(said).__name__} and no Decision"
+    elif said.verdict not in ("allow", "deny"):
+        wrong = "the approver's verdict is neither allow nor deny"
+    elif not all(isinstance(field, str) for field in (said.by, said.how, said.reason)):
+        wrong = "by, how and reason of the approver's Decision are not all text"
+    else:
+        return said
+    return Decision(verdict="deny", by="nobody", how="failed", reason=wrong)
 
 
 def _look_away(task: asyncio.Future[Decision]) -> None:

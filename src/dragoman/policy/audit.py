@@ -19,6 +19,7 @@ from dragoman.errors import (
     InvalidArguments,
     Refused,
 )
+from dragoman.policy.bounds import look
 from dragoman.policy.chain import Call, CallNext, Outcome, Spent
 from dragoman.policy.digests import canonical
 from dragoman.policy.flights import Flight, Flights
@@ -73,6 +74,10 @@ class Audit:
             detail["adhoc"] = True
         if call.trace:
             detail["trace"] = call.trace
+        seen = look(call.arguments)  # before anything writes them out
+        if seen.flaw is not None or seen.foreign is not None:
+            detail["arguments"] = f"not kept: {seen.flaw}" if seen.flaw is not None else f"no JSON: {seen.foreign}"
+            return detail
         try:
             raw = canonical(call.arguments)
         except (TypeError, ValueError, OverflowError, RecursionError) as exc:
@@ -112,7 +117,7 @@ class Audit:
             turn=call.turn or None,
             principal=call.principal,
             server=call.server or None,
-            tool=call.name,
+            tool=call.name if isinstance(call.name, str) else f"<{type(call.name).__name__}>",  # resolve refuses it
             tier=call.tier,
             attempt=call.attempt,
             status=status,

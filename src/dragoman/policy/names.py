@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b32encode
+from collections.abc import Sequence
 from typing import Final
 
 #: What OpenAI takes; Anthropic takes 128.
@@ -30,3 +31,9 @@ def model_name(server: str, tool: str, limit: int = SHORT) -> str:
     digest = hashlib.sha256(f"{len(server)}:{server}{tool}".encode("utf-8", "surrogatepass")).digest()[:10]
     suffix = "-h" + b32encode(digest).decode().lower()
     return _OTHER.sub("_", plain)[: limit - len(suffix)] + suffix
+
+
+def some(names: Sequence[str], most: int = 12) -> str:
+    """Names for a hint: the first ones, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

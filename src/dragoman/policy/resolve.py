@@ -7,6 +7,7 @@ import msgspec
 from dragoman.errors import NotAllowed, ToolChanged, UnknownTool
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.flights import Flights
+from dragoman.policy.names import some
 from dragoman.policy.ports import Registry, Resolved
 from dragoman.wire.escape import escape_inline
 
@@ -20,6 +21,7 @@ class Resolve:
         self._registry, self._flights = registry, flights
 
     async def __call__(self, call: Call, call_next: CallNext) -> Outcome:
+        self._refuse_what_is_no_text(call)
         if call.adhoc and (call.kind != "tool" or call.definition is not None):
             return await call_next(call)
         found = self._registry.find(call.kind, call.server, call.name)
@@ -38,6 +40,17 @@ class Resolve:
         _refuse_withheld(found)
         return await call_next(resolved)
 
+    def _refuse_what_is_no_text(self, call: Call) -> None:
+        server: object = call.server
+        name: object = call.name  # programs without types hand in anything
+        if isinstance(name, str) and isinstance(server, str):
+            return
+        wrong = type(server if isinstance(name, str) else name).__name__
+        # Whoever shows the outcome may count on text.
+        text = [one if isinstance(one, str) else f"<{type(one).__name__}>" for one in (server, name)]
+        self._flights.of(call).call = msgspec.structs.replace(call, server=text[0], name=text[1])
+        raise UnknownTool(f"a name is text, got a {wrong}", layer=self.name, hint=f"write a {call.kind} as server.{call.kind}")
+
     def _unknown(self, call: Call) -> UnknownTool:
         what = {"tool": "tool", "resource": "resource", "prompt": "prompt"}[call.kind]
         wanted = escape_inline(call.full_name)[:200]
@@ -49,7 +62,7 @@ class Resolve:
         elif call.adhoc:
             hint = "dragoman tools --on 'CMD ...' lists its tools"
         elif servers := self._registry.servers():
-            hint = f"servers: {', '.join(servers)}; write a {what} as server.{what}"
+            hint = f"servers: {some(servers)}; write a {what} as server.{what}"
         else:
             hint = "no server is configured"
         return UnknownTool(f"there is no {what} {wanted!r}", layer=self.name, hint=hint, server=call.server or None)

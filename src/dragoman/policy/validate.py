@@ -11,22 +11,22 @@ from typing import Any, Final
 import msgspec
 
 from dragoman.errors import InvalidArguments, InvalidResult, Problem
+from dragoman.policy.bounds import look
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.coerce import coerce
 from dragoman.policy.flights import Flight, Flights
 from dragoman.policy.ports import Redact, Resolved
 from dragoman.policy.problems import describe, pointer, unknown_names
-from dragoman.policy.schemas import MAX_DEPTH, Checker, Schemas, SetAside, Size, measure
+from dragoman.policy.schemas import Checker, Schemas, SetAside, Size, measure
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.results import ToolResult
 
 #: Above this a result is measured before it is checked.
 _LARGE_BYTES: Final = 50_000
-_MOST_NODES: Final = 2_000_000
 
 
 class Validate:
-    """Tools only: arguments of prompts are strings by protocol, resources have none."""
+    """Bounds for all, schemas for tools only: arguments of prompts are strings by protocol, resources have none."""
 
     name = "validate"
 
@@ -35,6 +35,8 @@ class Validate:
         self._schemas = Schemas() if schemas is None else schemas
 
     async def __call__(self, call: Call, call_next: CallNext) -> Outcome:
+        if (flaw := look(call.arguments).flaw) is not None:
+            raise self._invalid(call, [Problem("", flaw)])
         if call.kind != "tool":
             return await call_next(call)
         flight = self._flights.of(call)
@@ -42,7 +44,7 @@ class Validate:
         flight.call = checked
         outcome = await call_next(checked)
         result = outcome.result
-        if call.definition is not None and call.definition.output_schema is not None and isinstance(result, ToolResult):
+        if call.definition is not None and isinstance(result, ToolResult):
             self._check_result(call, result, flight)
         return outcome
 
@@ -86,6 +88,11 @@ class Validate:
     def _check_result(self, call: Call, result: ToolResult, flight: Flight) -> None:
         assert call.definition is not None
         schema = call.definition.output_schema
+        try:
+            _ = result.structured  # a value that Python cannot hold fails the call here, not in the caller's hands
+        except ValueError as exc:
+            shown = escape_inline(call.full_name)
+            raise InvalidResult(f"{shown}: {exc}", path="/structuredContent", result=result, server=call.server or None) from exc
         if result.is_error or schema is None:
             return
         shown = escape_inline(call.full_name)
@@ -131,15 +138,11 @@ class Validate:
 def _as_json(arguments: dict[str, Any]) -> tuple[Size, list[Problem]]:
     """The size of the arguments, and what in them no JSON text can hold (or only as something else)."""
     problems: list[Problem] = []
-    nodes = depth = 0
+    nodes = depth = 0  # both are bounded already
     level: list[tuple[tuple[str | int, ...], Any]] = [((), arguments)]
     while level:
         depth += 1
-        if depth > MAX_DEPTH:
-            return Size(nodes, depth), [Problem("", f"nested deeper than {MAX_DEPTH} levels")]
         nodes += len(level)
-        if nodes > _MOST_NODES:
-            return Size(nodes, depth), [Problem("", f"more than {_MOST_NODES} values")]
         following: list[tuple[tuple[str | int, ...], Any]] = []
         for path, value in level:
             kind = type(value)

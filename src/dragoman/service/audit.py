@@ -44,6 +44,13 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return dict(msgspec.to_builtins(self))
 
 
+class Tail(msgspec.Struct, frozen=True, kw_only=True):
+    """The last records, oldest first, and how many calls a crash left without an end: those may have run."""
+
+    records: list[AuditRecord]
+    maybe_ran: int
+
+
 async def tail(
     context: Context,
     n: int = 20,
@@ -52,10 +59,11 @@ async def tail(
     tool: str | None = None,
     turn: str | None = None,
     status: str | None = None,
-) -> list[AuditRecord]:
-    """The last ``n`` records, oldest first.
+) -> Tail:
+    """The last ``n`` records.
 
     Args:
+        status: How they ended; ``unknown`` finds the calls too that a crash left without an end.
         tool: A tool's own name, or ``server.tool``. Of the calls that match, *asked* is there too, although it was written
             before anybody knew which server the name meant.
     """
@@ -66,9 +74,10 @@ async def tail(
     await plumbing.open()
     try:
         store = plumbing.store
+        maybe_ran = await store.maybe_ran()
         found = await store.tail(n, server=server, tool=bare, turn=turn, status=status)
         if server is None and tool is None:
-            return found
+            return Tail(records=found, maybe_ran=maybe_ran)
         if bare != tool:  # a call that was refused before its name was understood
             found += await store.tail(n, tool=tool, turn=turn, status=status)
         if status is None:
@@ -77,7 +86,8 @@ async def tail(
     finally:
         await plumbing.close()
     unique = {(record.writer, record.seq): record for record in found}
-    return sorted(unique.values(), key=lambda record: (record.at, record.writer, record.seq))[-n:]
+    ordered = sorted(unique.values(), key=lambda record: (record.at, record.writer, record.seq))
+    return Tail(records=ordered[-n:], maybe_ran=maybe_ran)
 
 
 async def show(context: Context, call: str) -> CallStory:
@@ -104,7 +114,11 @@ async def show(context: Context, call: str) -> CallStory:
 
 
 async def verify(context: Context) -> Proof:
-    """Recompute every chain. Never raises for what it finds."""
+    """Recompute every chain.
+
+    Raises:
+        ConfigError: There is nothing to verify here: no regular file, or one of a newer Dragoman.
+    """
     path = context.store_path
     report = await asyncio.to_thread(verify_file, path)
     return Proof(
@@ -127,4 +141,4 @@ def _last(context: Context) -> str | None:
     return iso(found[-1].at) if found and isinstance(found[-1].at, float) else None
 
 
-__all__ = ["AuditRecord", "CallStory", "Proof", "show", "tail", "verify"]
+__all__ = ["AuditRecord", "CallStory", "Proof", "Tail", "show", "tail", "verify"]

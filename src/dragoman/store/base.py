@@ -68,7 +68,11 @@ class Store(AuditLog, Protocol):
         call: str | None = None,
         status: str | None = None,
     ) -> list[AuditRecord]:
-        """The last ``n`` records that match, oldest first."""
+        """The last ``n`` records that match, oldest first; ``unknown`` finds the calls too that a crash left without an end."""
+        ...
+
+    async def maybe_ran(self) -> int:
+        """How many calls were sent by writers that are gone, and have no end."""
         ...
 
     async def show(self, call: str) -> CallStory:

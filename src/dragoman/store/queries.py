@@ -9,6 +9,7 @@ import msgspec
 
 from dragoman.store.chain import COLUMNS, Row
 from dragoman.store.records import AuditRecord, CallStory, Status, Writer
+from dragoman.store.schema import HAS_SENT, schema_version
 from dragoman.store.writers import liveness
 
 _SELECT = f"SELECT {COLUMNS} FROM audit"
@@ -16,13 +17,65 @@ _FILTERS = ("server", "tool", "turn", "call", "status")
 
 
 def tail(con: sqlite3.Connection, n: int = 20, **filters: str | None) -> list[AuditRecord]:
-    """The last ``n`` records over all writers, oldest first; ``filters`` are exact values of server, tool, turn, call, status."""
+    """The last ``n`` records over all writers, oldest first; ``filters`` are exact values of server, tool, turn, call, status.
+
+    ``status="unknown"`` also finds the *sending* of every call that its writer, who is gone, wrote no end of.
+    """
     wanted = {name: value for name, value in filters.items() if value is not None}
     if unknown := wanted.keys() - set(_FILTERS):
         raise TypeError(f"no such filter: {', '.join(sorted(unknown))}")
-    where = " AND ".join(f'"{name}" = ?' for name in wanted)
-    rows = con.execute(f"{_SELECT}{f' WHERE {where}' if where else ''} ORDER BY n DESC LIMIT ?", (*wanted.values(), max(n, 0)))
-    return [_record(row) for row in rows][::-1]
+    if wanted.get("status") == "unknown":
+        del wanted["status"]
+        found = _last(con, n, wanted, "status = 'unknown'")
+        if gone := _gone(con):
+            found += _last(con, n, wanted, _IS_ORPHAN, _json(gone))
+    else:
+        found = _last(con, n, wanted)
+    found.sort(key=lambda row: -row[0])
+    return [_judged(con, _record(row[1:])) for row in found[: max(n, 0)]][::-1]
+
+
+def maybe_ran(con: sqlite3.Connection) -> int:
+    """How many calls were sent by writers that are gone, and have no end: each may have run."""
+    gone = _gone(con)
+    if not gone:
+        return 0
+    return int(con.execute("SELECT count(*) FROM sent WHERE writer IN (SELECT value FROM json_each(?))", (_json(gone),)).fetchone()[0])
+
+
+def _json(names: list[str]) -> str:
+    return msgspec.json.encode(names).decode()
+
+
+_IS_ORPHAN = "n IN (SELECT n FROM sent WHERE writer IN (SELECT value FROM json_each(?)))"
+
+
+def _last(con: sqlite3.Connection, n: int, wanted: dict[str, str], condition: str = "", *values: str) -> list[tuple[Any, ...]]:
+    """Rows, newest first, with their place in front."""
+    where = " AND ".join(filter(None, [condition, *(f'"{name}" = ?' for name in wanted)]))
+    sql = f"SELECT n, {COLUMNS} FROM audit{f' WHERE {where}' if where else ''} ORDER BY n DESC LIMIT ?"
+    return con.execute(sql, (*values, *wanted.values(), max(n, 0))).fetchall()
+
+
+def _gone(con: sqlite3.Connection) -> list[str]:
+    """Writers of calls without an end that write no more; on another host they cannot be looked at, and count as gone."""
+    if schema_version(con) < HAS_SENT:
+        return []
+    return [writer for (writer,) in con.execute("SELECT DISTINCT writer FROM sent").fetchall() if not _alive(con, writer)]
+
+
+def _judged(con: sqlite3.Connection, record: AuditRecord) -> AuditRecord:
+    """With a verdict, if it is the *sending* of a call that has no end."""
+    if record.event != "sending" or schema_version(con) < HAS_SENT:
+        return record
+    if con.execute("SELECT 1 FROM sent WHERE call = ?", (record.call,)).fetchone() is None:
+        return record
+    return msgspec.structs.replace(record, verdict="in flight" if _alive(con, record.writer) else "unknown")
+
+
+def _alive(con: sqlite3.Connection, writer: str) -> bool:
+    row = writer_row(con, writer)
+    return row is not None and liveness(row) == "alive"
 
 
 def show(con: sqlite3.Connection, call: str) -> CallStory:
@@ -48,8 +101,7 @@ def _verdict(con: sqlite3.Connection, records: list[AuditRecord]) -> str:
     asked = [record for record in records if record.event == "asked"]
     if not sent and not asked:
         return "noted"
-    writer = writer_row(con, (sent or asked)[-1].writer)
-    alive = writer is not None and liveness(writer) == "alive"
+    alive = _alive(con, (sent or asked)[-1].writer)
     if sent:
         # A writer on another host cannot be looked at: what was sent there counts as unknown, the careful answer.
         return "in flight" if alive else "unknown"

@@ -50,12 +50,16 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditRecord(AuditEntry, frozen=True, kw_only=True):
-    """An entry as it stands in the chain of ``writer``: ``seq`` counts from 1, ``prev`` and ``hash`` are SHA-256 in hex."""
+    """An entry as it stands in the chain of ``writer``: ``seq`` counts from 1, ``prev`` and ``hash`` are SHA-256 in hex.
+
+    ``verdict`` is no part of the chain: of a *sending* without an *ended* it says ``unknown`` or ``in flight`` (see ``CallStory``).
+    """
 
     writer: str
     seq: int
     prev: str
     hash: str
+    verdict: Verdict | None = None
 
     @property
     def at_iso(self) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ConfigError, DragomanError
 
 FILE_NAME = "store.sqlite3"
 APPLICATION_ID = 0x44524147  # "DRAG"
@@ -47,7 +48,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE catalogs (
             server TEXT PRIMARY KEY, at REAL NOT NULL, era TEXT NOT NULL, revision TEXT NOT NULL, tools TEXT NOT NULL)""",
     ),
+    (
+        # Calls that were sent and have no end yet, each with the place of its last *sending*: a handful of rows, so that what a
+        # crash left open is found without reading the audit. It proves nothing, and verify does not look at it.
+        "CREATE TABLE sent (call TEXT PRIMARY KEY, n INTEGER NOT NULL, writer TEXT NOT NULL) WITHOUT ROWID",
+        """INSERT OR REPLACE INTO sent SELECT call, n, writer FROM audit AS s WHERE event = 'sending'
+            AND NOT EXISTS (SELECT 1 FROM audit AS e WHERE e.call = s.call AND e.event = 'ended') ORDER BY n""",
+        """CREATE TRIGGER audit_sending AFTER INSERT ON audit WHEN new.event = 'sending'
+            BEGIN INSERT OR REPLACE INTO sent VALUES (new.call, new.n, new.writer); END""",
+        """CREATE TRIGGER audit_ended AFTER INSERT ON audit WHEN new.event = 'ended'
+            BEGIN DELETE FROM sent WHERE call = new.call; END""",
+        "CREATE INDEX audit_unknown ON audit (n) WHERE status = 'unknown'",
+    ),
 )
+#: From this version on there is a table of calls that have no end yet.
+HAS_SENT = 2
 
 T = TypeVar("T")
 
@@ -88,10 +103,12 @@ def open_database(path: Path, *, patience_s: float = 10.0, migrations: Sequence[
     A missing folder is made 0700; the file is 0600 (SQLite gives its ``-wal`` and ``-shm`` the same).
 
     Raises:
-        DragomanError: Not ours, newer than we know, damaged, not writable, or locked for longer than ``patience_s``.
+        ConfigError: It is no regular file, or newer than we know.
+        DragomanError: Not ours, damaged, not writable, or locked for longer than ``patience_s``.
     """
     deadline = time.monotonic() + patience_s
     connection: sqlite3.Connection | None = None
+    must_be_regular(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create_private(path)
@@ -113,9 +130,42 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, safe beside live writers; the caller checks the schema it finds.
 
     Raises:
+        ConfigError: It is no regular file.
         sqlite3.Error: It cannot be opened.
     """
+    must_be_regular(path)
     return sqlite3.connect(path.absolute().as_uri() + "?mode=ro", uri=True, timeout=5.0, isolation_level=None)
+
+
+def must_be_regular(path: Path) -> None:
+    """Refuse what SQLite would wait for without end, or cannot open: a named pipe, a folder, a device. No file at all is fine.
+
+    Raises:
+        ConfigError: Saying what is there.
+    """
+    for name in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        try:
+            mode = os.stat(name).st_mode
+        except OSError:  # not there; or opening it will say better what is wrong
+            continue
+        if not stat.S_ISREG(mode):
+            what = next((word for is_kind, word in _KINDS if is_kind(mode)), "no regular file")
+            raise ConfigError(f"store {name} is {what}", hint="move it away, or set DRAGOMAN_HOME to another folder")
+
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "a folder, not a file"),
+    (stat.S_ISFIFO, "a named pipe, not a file"),
+    (stat.S_ISSOCK, "a socket, not a file"),
+)
+
+
+def newer(path: Path, version: int, known: int) -> ConfigError:
+    """The complaint about a file of a later version of Dragoman."""
+    return ConfigError(
+        f"store {path} has schema version {version}, this Dragoman knows versions up to {known}",
+        hint="upgrade Dragoman, or set DRAGOMAN_HOME to another folder",
+    )
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
@@ -157,10 +207,7 @@ def _check_ours(connection: sqlite3.Connection, path: Path, known: int) -> int:
     if mark != APPLICATION_ID and (version or mark or tables):
         raise store_error(f"{path} is an SQLite file of another program", "name another file, or move this one away")
     if version > known:
-        raise store_error(
-            f"store {path} has schema version {version}, this Dragoman knows versions up to {known}",
-            "upgrade Dragoman, or set DRAGOMAN_HOME to another folder",
-        )
+        raise newer(path, version, known)
     return version
 
 

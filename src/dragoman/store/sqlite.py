@@ -152,6 +152,9 @@ class SqliteStore:
     ) -> list[AuditRecord]:
         return await self._read(lambda con: queries.tail(con, n, server=server, tool=tool, turn=turn, call=call, status=status))
 
+    async def maybe_ran(self) -> int:
+        return await self._read(queries.maybe_ran)
+
     async def show(self, call: str) -> CallStory:
         return await self._read(lambda con: queries.show(con, call))
 

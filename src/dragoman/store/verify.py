@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from dragoman.errors import DragomanError
+from dragoman.errors import ConfigError, DragomanError
 from dragoman.store.chain import COLUMNS, VERSION, Row, genesis, record_hash
-from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, in_words, open_read_only, schema_version
+from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, in_words, newer, open_read_only, schema_version
 
 _INTS, _FLOATS = {"seq", "v"}, {"at"}
 _OPTIONAL = {"turn", "principal", "server", "tool", "tier", "attempt", "status"}
@@ -106,7 +106,11 @@ class _Check:
 def verify(path: Path | str) -> VerifyReport:
     """Check every chain in the file at ``path``; safe beside live writers.  A file that is not there is an empty audit.
 
-    Blocks (about 10 s for 1,000,000 records): async callers use a thread.  Never raises for what it finds.
+    Blocks (about 10 s for 1,000,000 records): async callers use a thread.
+
+    Raises:
+        ConfigError: There is nothing to check here: no regular file, or one of a newer Dragoman.  Whatever else is wrong is
+            in the report.
     """
     path, check, damage = Path(path), _Check(), None
     con: sqlite3.Connection | None = None
@@ -114,9 +118,11 @@ def verify(path: Path | str) -> VerifyReport:
         if path.exists():
             con = open_read_only(path)
             con.execute("BEGIN")  # one snapshot for records and heads
-            damage = _schema_fault(con)
+            damage = _schema_fault(con, path)
             if damage is None and schema_version(con):
                 _read(con, check)
+    except ConfigError:
+        raise
     except (sqlite3.Error, OSError, DragomanError) as exc:
         damage = str(in_words(exc, path))
     finally:
@@ -126,15 +132,17 @@ def verify(path: Path | str) -> VerifyReport:
     return VerifyReport(path=str(path), records=check.records, writers=len(check.chains.keys() | check.bad.keys()), bad=bad, damage=damage)
 
 
-def _schema_fault(con: sqlite3.Connection) -> str | None:
+def _schema_fault(con: sqlite3.Connection, path: Path) -> str | None:
     version = schema_version(con)
     names = {name for (name,) in con.execute("SELECT name FROM sqlite_schema")}
     if not version and not names:
         return None
     if con.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         return "this is an SQLite file of another program, or its mark was removed"
-    if version > len(MIGRATIONS) or version < 1:
-        return f"schema version {version}, this Dragoman knows versions 1 to {len(MIGRATIONS)}; upgrade Dragoman"
+    if version > len(MIGRATIONS):
+        raise newer(path, version, len(MIGRATIONS))
+    if version < 1:
+        return f"schema version {version}, this Dragoman knows versions 1 to {len(MIGRATIONS)}"
     if missing := {"audit", "heads", "writers"} - names:
         return f"table {', '.join(sorted(missing))} was removed"
     return None
