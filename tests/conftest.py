@@ -1,4 +1,4 @@
-"""What holds for every test: a state folder of its own, no process left behind, and property tests without clocks or files."""
+"""What holds for every test: a state folder of its own, no process left behind, only valid messages sent, property tests without clocks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,30 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.outgoing import Outgoing
+
 CHILD_GRACE_S = 5.0
 
 # No deadline: no test asserts elapsed time. No database: the checkout may belong to another user. On CI the examples are the same each run.
 settings.register_profile("dragoman", deadline=None, database=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("dragoman")
+
+OUTGOING = Outgoing()
+OUTGOING.install()
+
+
+@pytest.fixture(autouse=True)
+def only_valid_messages_are_sent(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail the test that sends what the schema of its revision does not allow: in to us may come what likes, out goes what is right.
+
+    `@pytest.mark.sends_garbage(reason="…")` is for tests that have the engine send what its caller gave it.
+    """
+    OUTGOING.complaints.clear()
+    yield
+    found = list(dict.fromkeys(OUTGOING.complaints))
+    OUTGOING.complaints.clear()
+    if found and request.node.get_closest_marker("sends_garbage") is None:
+        pytest.fail(f"{len(found)} messages that were sent are not valid, the first of them:\n" + "\n".join(found[:5]), pytrace=False)
 
 
 @pytest.fixture(autouse=True)
