@@ -56,7 +56,7 @@ bench: dev interop
 	@$(BIN)/python -m bench $(ARGS)
 
 dev: $(STAMPS)/dev
-interop: $(addprefix $(INTEROP_STAMPS)/,node mcp1 mcp2) $(NODE_MODULES)/.stamp
+interop: $(addprefix $(INTEROP_STAMPS)/,node mcp1 mcp2 fastmcp) $(NODE_MODULES)/.stamp
 
 lock: $(INTEROP_STAMPS)/node
 	$(PYTHON) scripts/lock.py

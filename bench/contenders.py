@@ -25,6 +25,7 @@ CONTENDERS: dict[str, Contender] = {
     one.name: one
     for one in (
         Contender("floor", "floor (asyncio raw fd + msgspec, no protocol)", "ours", "floor.py", "start_floor.py", "asyncio,msgspec"),
+        Contender("bare", "bare aiohttp POST + msgspec, no protocol", "ours", "floor_http.py"),
         Contender("client", "dragoman Client", "ours", "ours_client.py", "start_client.py", "dragoman"),
         Contender("loaded", "dragoman with Client loaded", "ours", imports="dragoman:Client"),
         Contender("host", "dragoman Host, L0, all layers, audit", "ours", "ours_host.py"),

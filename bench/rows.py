@@ -41,6 +41,101 @@ class Row:
 
 SDKS = ("mcp2", "mcp1", "ts-sdk1", "ts-client2")
 
+HTTP_COLUMNS = {"p50_us": "p50 µs", "mean_us": "mean µs", "p99_us": "p99 µs", "cpu_us": "client CPU µs"}
+
+
+def http_goals(metric: str, unit: str, floor: float | None, mcp2: float | None, typescript: float | None) -> tuple[Goal, ...]:
+    """Goals against the bare library, mcp 2.3.0 and both TypeScript clients; one that is None is for information."""
+    at_least = f" ≥ {mcp2:g} ×" if mcp2 else ""
+    more = f" ≥ {typescript:g} ×" if typescript else ""
+    return (
+        Goal(f"Client{f' ≤ {floor:g} ×' if floor else ' against'} bare aiohttp", metric, "client", "bare", at_most=floor, unit=unit),
+        Goal(f"Client{at_least} faster than mcp 2.3.0", metric, "mcp2", "client", at_least=mcp2, unit=unit),
+        Goal(f"Client{more} faster than TypeScript SDK 1.32", metric, "ts-sdk1", "client", at_least=typescript, unit=unit),
+        Goal(f"Client{more} faster than TypeScript client 2.4", metric, "ts-client2", "client", at_least=typescript, unit=unit),
+    )
+
+
+HTTP_ROWS: tuple[Row, ...] = (
+    *(
+        Row(
+            name,
+            f"HTTP: sequential small call, answers {kind}{', client and server pinned to one CPU' if pinned else ', placed by the kernel'}",
+            ("bare", "client", *SDKS),
+            HTTP_COLUMNS,
+            http_goals("p50_us", "µs", *limits),
+            scenario="sequential",
+            pinned=pinned,
+            params={"via": via, "warmup": 500, "calls": 2000},
+            quick={"via": via, "warmup": 200, "calls": 600},
+        )
+        for name, kind, via, pinned, limits in (
+            ("http", "as JSON", "/mcp", True, (1.4, 2.5, 1.5)),
+            ("http-unpinned", "as JSON", "/mcp", False, (1.4, 2.5, 1.5)),
+            ("sse", "as event streams", "/sse", True, (None, 5.0, None)),
+        )
+    ),
+    Row(
+        "http-flight",
+        "HTTP: 64 calls in flight",
+        ("bare", "client", *SDKS),
+        {"cpu_us": "client CPU µs per call", "calls_per_s": "calls/s"},
+        (
+            Goal("calls/s ≥ 4 × mcp 2.3.0", "calls_per_s", "client", "mcp2", at_least=4.0, unit="/s"),
+            Goal("calls/s ≥ 2 × TypeScript SDK 1.32", "calls_per_s", "client", "ts-sdk1", at_least=2.0, unit="/s"),
+            Goal("calls/s ≥ 2 × TypeScript client 2.4", "calls_per_s", "client", "ts-client2", at_least=2.0, unit="/s"),
+            Goal("calls/s against bare aiohttp", "calls_per_s", "client", "bare", unit="/s"),
+        ),
+        scenario="flight",
+        params={"via": "/mcp", "in_flight": 64, "warmup_s": 0.5, "seconds": 2.0},
+        quick={"via": "/mcp", "in_flight": 64, "warmup_s": 0.3, "seconds": 0.8},
+    ),
+    Row(
+        "http-connect",
+        "HTTP: connect and discover, one after the other in a warm process",
+        ("bare", "client", *SDKS),
+        {"connect_ms": "ms"},
+        (
+            Goal("Client ≤ 5 × a bare aiohttp session and POST", "connect_ms", "client", "bare", at_most=5.0, unit="ms"),
+            Goal("Client against mcp 2.3.0", "connect_ms", "mcp2", "client", unit="ms"),
+        ),
+        scenario="reconnect",
+        params={"via": "/mcp", "rounds": 40},
+        quick={"via": "/mcp", "rounds": 15},
+    ),
+    *(
+        Row(
+            name,
+            f"HTTP: a 16 MB text result {kind}",
+            ("bare", "client", *SDKS),
+            {"small_ms": "ms", "peak_times": "peak memory ÷ text", "peak_rss_mb": "peak RSS MB"},
+            (
+                Goal("Client ≤ 2 × bare aiohttp", "small_ms", "client", "bare", at_most=2.0, unit="ms"),
+                Goal("peak memory beyond what there was ≤ 3 × the answer", "peak_times", "client", at_most=3.0),
+                Goal("the same of bare aiohttp", "peak_times", "bare"),
+                Goal("Client against mcp 2.3.0", "small_ms", "mcp2", "client", unit="ms"),
+            ),
+            scenario="large",
+            params={"via": via, "small_mb": 16, "large_mb": 0, "more": more},
+        )
+        for name, kind, via, more in (
+            ("http-large", "as JSON", "/mcp", {"plain": True}),
+            ("sse-large", "as one event", "/sse", {"plain": True}),
+            ("http-lines", "as JSON, with 200,000 line breaks, each an escape to be undone", "/mcp", {}),
+        )
+    ),
+    Row(
+        "listen",
+        "HTTP: subscriptions/listen open on 200 servers, idle",
+        ("client",),
+        {"idle_cpu_ms_per_s": "client CPU ms per s", "rss_mb": "RSS MB"},
+        (Goal("no measurable CPU while idle: below 1 ms per second for all 200", "idle_cpu_ms_per_s", "client", at_most=1.0, strict=True),),
+        scenario="listening",
+        params={"via": "/mcp", "servers": 200, "settle_s": 10.0, "seconds": 10.0},
+        rounds=1,
+    ),
+)
+
 ROWS: tuple[Row, ...] = (
     Row(
         "sequential",
@@ -207,6 +302,7 @@ ROWS: tuple[Row, ...] = (
         params={"servers": 50, "rounds": 5},
         quick={"servers": 50, "rounds": 3},
     ),
+    *HTTP_ROWS,
     Row(
         "install",
         "base install (command line, stdio, HTTP, governance) in a fresh environment",

@@ -1,17 +1,25 @@
 /*
- * The MCP server that every contender of the benchmark talks to: stdio only, both eras, next to no cost of its own.
+ * The MCP server that every contender of the benchmark talks to: both eras, next to no cost of its own.
  * It is not an example of a server: it trusts its input, knows five tools, and keeps one line and one answer in memory.
  *
- *   server [N]     N tools in tools/list (default 5; the first five are real, the rest are padding to list)
+ *   server [N]     over stdio, with N tools in tools/list (default 5; the first five are real, the rest are padding to list)
+ *   server --http  over HTTP on a free port of loopback: prints the port, and ends with its standard input. Answers are JSON at /mcp
+ *                  and event streams of one event at /sse; no sessions; subscriptions/listen is acknowledged and then stays silent
  *
- * Tools: echo {text}; add {a, b}; big {size}: one text of that many characters on one line, a newline every 80;
+ * Tools: echo {text}; add {a, b}; big {size}: one text of that many characters on one line, a newline every 80, or none if plain is true;
  * flood {n}: n log notifications, then the answer; lists {}: how often tools/list was really asked for.
  * Answers to all the lines of one read are written with one write, so 64 calls in flight cost few system calls.
  */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct bytes { char *at; size_t len, cap; };
@@ -30,14 +38,18 @@ static void grow(struct bytes *b, size_t more) {
 static void put(struct bytes *b, const char *at, size_t len) { grow(b, len); memcpy(b->at + b->len, at, len); b->len += len; }
 static void puts_to(struct bytes *b, const char *text) { put(b, text, strlen(text)); }
 
-static void flush_out(void) {
-    size_t done = 0;
-    while (done < out.len) {
-        ssize_t n = write(1, out.at + done, out.len - done);
+static int write_all(int fd, const char *at, size_t len) {
+    while (len) {
+        ssize_t n = write(fd, at, len);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) exit(0);        /* the client is gone */
-        done += (size_t)n;
+        if (n < 0) return -1;
+        at += n;
+        len -= (size_t)n;
     }
+    return 0;
+}
+static void flush_out(void) {
+    if (write_all(1, out.at, out.len)) exit(0);        /* the client is gone */
     out.len = 0;
 }
 
@@ -105,16 +117,16 @@ static void failure(struct span id, int code, const char *message) {
     put(&out, id.at, id.len);
     put(&out, tail, (size_t)snprintf(tail, sizeof tail, ",\"error\":{\"code\":%d,\"message\":\"%s\"}}\n", code, message));
 }
-static void big(struct span id, long size) {
+static void big(struct span id, long size, int plain) {
     static const char text[] = "The quick brown fox jumps over the lazy dog, and packs my box with five dozen..";   /* 79 */
     static struct bytes made;
     static long made_size = -1;
-    if (size != made_size) {
+    if (size != made_size) {                           /* a contender asks for one kind only */
         made.len = 0;
         put(&made, "\"", 1);
         for (long left = size; left > 0; left -= 80) {
             put(&made, text, left < 79 ? (size_t)left : 79);
-            if (left >= 80) put(&made, "\\n", 2);
+            if (left >= 80) put(&made, plain ? " " : "\\n", plain ? 1 : 2);
         }
         put(&made, "\"", 1);
         made_size = size;
@@ -140,7 +152,7 @@ static void call(struct span id, struct span params) {
         double sum = strtod(member(arguments, "a").at, NULL) + strtod(member(arguments, "b").at, NULL);
         text_result(id, number, (size_t)snprintf(number, sizeof number, "\"%.15g\"", sum));
     } else if (is(name, "\"big\"")) {
-        big(id, strtol(member(arguments, "size").at, NULL, 10));
+        big(id, strtol(member(arguments, "size").at, NULL, 10), is(member(arguments, "plain"), "true"));
     } else if (is(name, "\"flood\"")) {
         flood(id, strtol(member(arguments, "n").at, NULL, 10));
     } else if (is(name, "\"lists\"")) {
@@ -203,8 +215,133 @@ static void make_tools(long n) {
     puts_to(&tools, "]");
 }
 
+/* --- HTTP: one thread, keep-alive, no more of it than the contenders send ------------------------------------------- */
+
+#define CONNECTIONS 1024
+static struct pollfd watched[CONNECTIONS];
+static struct bytes inbox[CONNECTIONS];
+static int watching;
+
+static void put_format(struct bytes *b, const char *format, size_t value) {
+    char text[200];
+    put(b, text, (size_t)snprintf(text, sizeof text, format, value));
+}
+/* Header, body and end leave with one write. */
+static int reply(int fd, int as_events, int stays_open) {
+    static struct bytes all;
+    static const char event[] = "event: message\ndata: ";
+    all.len = 0;
+    if (!out.len) {
+        puts_to(&all, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    } else if (!as_events) {
+        put_format(&all, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", out.len);
+        put(&all, out.at, out.len);
+    } else {
+        puts_to(&all, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nTransfer-Encoding: chunked\r\n\r\n");
+        put_format(&all, "%zx\r\n", sizeof event - 1 + out.len + 1);
+        puts_to(&all, event);
+        put(&all, out.at, out.len);
+        puts_to(&all, stays_open ? "\n\r\n" : "\n\r\n0\r\n\r\n");
+    }
+    out.len = 0;
+    return write_all(fd, all.at, all.len);
+}
+/* One whole request in [at, end): the header block ends before body. */
+static int handle(int fd, char *head, char *body) {
+    static const char listens[] = "\"subscriptions/listen\"";
+    struct span whole = {body, strlen(body)};
+    if (memcmp(head, "POST ", 5)) {
+        static const char no[] = "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST\r\nContent-Length: 0\r\n\r\n";
+        return write_all(fd, no, sizeof no - 1);
+    }
+    legacy = !strstr(head, "2026-07-28");              /* MCP-Protocol-Version: initialize has none */
+    if (is(member(whole, "method"), listens)) {
+        struct span id = member(whole, "id"), asked = member(member(whole, "params"), "notifications");
+        puts_to(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":"
+                      "{\"io.modelcontextprotocol/subscriptionId\":");
+        put(&out, id.at, id.len);
+        puts_to(&out, "},\"notifications\":");
+        put(&out, asked.at, asked.len);
+        puts_to(&out, "}}\n");
+        return reply(fd, 1, 1);
+    }
+    answer(body);
+    return reply(fd, !memcmp(head, "POST /sse", 9), 0);
+}
+/* Every whole request in the buffer; nonzero when the connection is to be closed. */
+static int requests(int fd, struct bytes *in) {
+    for (;;) {
+        char *head = in->at, *body, *length, kept;
+        size_t used, size = 0;
+        int failed;
+        grow(in, 1);
+        in->at[in->len] = 0;
+        head = in->at;
+        if (!(body = memmem(head, in->len, "\r\n\r\n", 4))) return 0;
+        *body = 0;                                     /* so that searches stay in the header block */
+        if ((length = strcasestr(head, "\r\ncontent-length:"))) size = strtoul(length + 17, NULL, 10);
+        used = (size_t)(body + 4 - head) + size;
+        if (in->len < used) { *body = '\r'; return 0; }
+        grow(in, 1);
+        body += in->at - head + 4;
+        head = in->at;
+        kept = head[used];
+        head[used] = 0;
+        failed = handle(fd, head, body);
+        head[used] = kept;
+        memmove(head, head + used, in->len - used);
+        in->len -= used;
+        if (failed) return 1;
+    }
+}
+static int accept_one(int listener) {
+    int fd = accept(listener, NULL, NULL), one = 1;
+    if (fd < 0 || watching == CONNECTIONS) { if (fd >= 0) close(fd); return 0; }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    inbox[watching].len = 0;
+    watched[watching++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    return 1;
+}
+static int serve_http(void) {
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof here;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    if (listener < 0 || bind(listener, (struct sockaddr *)&here, size) || listen(listener, 512) ||
+        getsockname(listener, (struct sockaddr *)&here, &size)) { perror("listen"); return 1; }
+    printf("%d\n", ntohs(here.sin_port));
+    fflush(stdout);
+    watched[0] = (struct pollfd){.fd = 0, .events = POLLIN};
+    watched[1] = (struct pollfd){.fd = listener, .events = POLLIN};
+    watching = 2;
+    while (poll(watched, (nfds_t)watching, -1) > 0 || errno == EINTR) {
+        if (watched[0].revents) return 0;
+        for (int i = 2; i < watching; i++) {
+            struct bytes *in = &inbox[i];
+            ssize_t n;
+            if (!watched[i].revents) continue;
+            grow(in, 65536);
+            n = read(watched[i].fd, in->at + in->len, in->cap - in->len - 1);
+            if (n > 0) { in->len += (size_t)n; if (!requests(watched[i].fd, in)) continue; }
+            close(watched[i].fd);
+            watching--;
+            watched[i] = watched[watching];            /* the last one takes its place, and is looked at next */
+            struct bytes freed = inbox[i];
+            inbox[i] = inbox[watching];
+            inbox[watching] = freed;
+            i--;
+        }
+        if (watched[1].revents) accept_one(listener);
+    }
+    return 1;
+}
+
 int main(int argc, char **argv) {
     struct bytes in = {0};
+    if (argc > 1 && !strcmp(argv[1], "--http")) {
+        signal(SIGPIPE, SIG_IGN);                      /* a client that went away is an error of its own write */
+        make_tools(5);
+        return serve_http();
+    }
     make_tools(argc > 1 ? strtol(argv[1], NULL, 10) : 5);
     for (;;) {
         char *line, *end;

@@ -48,7 +48,7 @@ def goals(rows: Sequence[Row], judged: Sequence[Judged]) -> str:
             measured, shown = f"{goal.top} {marked(one.top, goal.unit)}", marked(one.figure, goal.unit)
         verdict = "**missed**" if one.verdict is Verdict.MISSED else str(one.verdict)
         lines.append([titles[one.row], goal.text, measured, shown, f"{verdict}: {one.reason}" if one.reason else verdict])
-    return table(["on stdio", "goal", "measured", "figure", ""], lines, left=3)
+    return table(["row", "goal", "measured", "figure", ""], lines, left=3)
 
 
 def figures(row: Row, runs: Sequence[Run], labels: Mapping[str, str], absent: Mapping[str, str]) -> str:

@@ -1,4 +1,7 @@
-"""The official Python SDK, first generation (PyPI mcp 1.x): ``stdio_client`` and ``ClientSession`` as its documentation shows them."""
+"""
+The official Python SDK, first generation (PyPI mcp 1.x), as its documentation shows it: ``ClientSession`` over ``stdio_client`` or
+``streamable_http_client``.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from contextlib import asynccontextmanager
 
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from bench.drivers import scenarios
 
 
 @asynccontextmanager
-async def connect(argv: list[str]) -> AsyncIterator[scenarios.Peer]:
-    async with (
-        stdio_client(StdioServerParameters(command=argv[0], args=argv[1:])) as (reading, writing),
-        ClientSession(reading, writing) as session,
-    ):
+async def connect(target: list[str] | str) -> AsyncIterator[scenarios.Peer]:
+    transport = (
+        streamable_http_client(target)
+        if isinstance(target, str)
+        else stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
+    )
+    async with transport as (reading, writing, *_), ClientSession(reading, writing) as session:
         await session.initialize()
 
         async def list_tools() -> int:

@@ -12,8 +12,8 @@ from bench.drivers import scenarios
 
 
 @asynccontextmanager
-async def connect(argv: list[str]) -> AsyncIterator[scenarios.Peer]:
-    async with Client(StdioServerParameters(command=argv[0], args=argv[1:])) as client:
+async def connect(target: list[str] | str) -> AsyncIterator[scenarios.Peer]:
+    async with Client(target if isinstance(target, str) else StdioServerParameters(command=target[0], args=target[1:])) as client:
 
         async def list_tools() -> int:
             return len((await client.list_tools()).tools)

@@ -1,4 +1,6 @@
 // The scenarios of scenarios.py for the TypeScript clients; same names, same metrics, same checks. CPU is all threads of the process.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -46,16 +48,17 @@ const scenarios = {
     const client = await connect(params.server), values = {};
     await check(client);
     for (const [name, megabytes] of [["small", params.small_mb], ["large", params.large_mb]]) {
+      if (!megabytes) continue;
       const size = megabytes * 1048576, took = [], began = now();
       while (took.length < 3 && now() - began < 8000) {
-        const start = now(), length = text(await client.callTool({ name: "big", arguments: { size } })).length;
+        const start = now(), length = text(await client.callTool({ name: "big", arguments: { size, ...params.more } })).length;
         took.push(now() - start);
         if (length !== size) throw new Error(`asked for ${size} characters, got ${length}`);
       }
       values[`${name}_ms`] = median(took);
     }
     await client.close();
-    values.growth = values.large_ms / values.small_ms / (params.large_mb / params.small_mb);
+    if (params.large_mb) values.growth = values.large_ms / values.small_ms / (params.large_mb / params.small_mb);
     values.peak_rss_mb = process.resourceUsage().maxRSS / 1024;
     return values;
   },
@@ -111,11 +114,32 @@ const scenarios = {
     }
     return { connect_ms: median(walls), cpu_ms: median(cpus) };
   },
+  async reconnect(connect, params) {
+    const took = [];
+    for (let number = 0; number < params.rounds + 2; number++) {
+      const start = now(), client = await connect(params.server);
+      if (number > 1) took.push(now() - start); else await check(client);
+      await client.close();
+    }
+    return { connect_ms: median(took) };
+  },
 };
+
+// The URL of the server, which ends with its standard input.
+async function served([command, ...args], path) {
+  const child = spawn(command, [...args, "--http"], { stdio: ["pipe", "pipe", "inherit"] });
+  const [port] = await once(child.stdout.setEncoding("utf8"), "data");
+  const stop = async () => { const ended = once(child, "exit"); child.stdin.end(); await ended; };
+  return [`http://127.0.0.1:${port.trim()}${path}`, stop];
+}
 
 export async function run(name, connect) {
   const version = JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
-  const values = await scenarios[process.argv[2]](connect, JSON.parse(process.argv[3]));
+  const params = JSON.parse(process.argv[3]);
+  let stop = async () => {};
+  if (params.via) [params.server, stop] = await served(params.server, params.via);
+  const values = await scenarios[process.argv[2]](connect, params);
+  await stop();
   console.log(JSON.stringify({ values, client: `${name} ${version}` }));
   process.exit(0);
 }

@@ -1,7 +1,8 @@
 """
 What is measured, once for all Python contenders; each contender hands in only how it connects.
 
-Run as ``python DRIVER SCENARIO PARAMS`` with PARAMS a JSON object that holds ``server`` (an argv) and the scenario's own keys.
+Run as ``python DRIVER SCENARIO PARAMS`` with PARAMS a JSON object that holds ``server`` (an argv) and the scenario's own keys. With ``via``
+(a path) the server is started first, serves HTTP, and what the contender connects to is a URL with that path.
 Prints one JSON line: ``{"values": {metric: number}, "errors": {metric: text}, "client": version}``. Times are of this process, CPU is
 user + system of this process with all its threads, never the server's.
 """
@@ -13,10 +14,11 @@ import gc
 import json
 import resource
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +34,10 @@ class Peer:
     call: Callable[[str, dict[str, Any]], Awaitable[Any]]
     text: Callable[[Any], str]
     list_tools: Callable[[], Awaitable[int]]
+    listen: Callable[[], Awaitable[Any]] | None = None
 
 
-Connect = Callable[[list[str]], AbstractAsyncContextManager[Peer]]
+Connect = Callable[[Any], AbstractAsyncContextManager[Peer]]
 Values = dict[str, float]
 
 
@@ -53,6 +56,12 @@ def memory_kb() -> tuple[float, float]:
             if name in ("Rss", "Pss"):
                 found[name] = float(rest.split()[0])
     return found["Rss"], found["Pss"]
+
+
+def rss_mb() -> float:
+    """RSS of this process now."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
 
 async def check(peer: Peer) -> None:
@@ -118,13 +127,16 @@ async def large(connect: Connect, params: dict[str, Any]) -> Values:
                 continue
             size, began = megabytes << 20, time.perf_counter()
             took: list[float] = []
+            resident = rss_mb()
             while len(took) < 3 and time.perf_counter() - began < LARGE_ENOUGH_S:
                 start = time.perf_counter()
-                length = len(peer.text(await peer.call("big", {"size": size})))
+                length = len(peer.text(await peer.call("big", {"size": size, **params.get("more", {})})))
                 took.append(time.perf_counter() - start)
                 if length != size:
                     raise SystemExit(f"asked for {size} characters, got {length}")
             values[f"{name}_ms"] = statistics.median(took) * 1e3
+            if name == "small":
+                values["peak_times"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - resident) / megabytes
     if params["large_mb"]:
         values["growth"] = values["large_ms"] / values["small_ms"] / (params["large_mb"] / params["small_mb"])
     values["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -207,6 +219,40 @@ async def connecting(connect: Connect, params: dict[str, Any]) -> Values:
     return {"connect_ms": statistics.median(wall for wall, _ in rounds), "cpu_ms": statistics.median(cpu for _, cpu in rounds)}
 
 
+async def reconnect(connect: Connect, params: dict[str, Any]) -> Values:
+    """One server after the other, in a process that has connected before; closing is not counted."""
+    took: list[float] = []
+    for number in range(params["rounds"] + 2):
+        start = time.perf_counter()
+        async with connect(params["server"]) as peer:
+            if number > 1:
+                took.append(time.perf_counter() - start)
+            else:
+                await check(peer)
+    return {"connect_ms": statistics.median(took) * 1e3}
+
+
+async def listening(connect: Connect, params: dict[str, Any]) -> Values:
+    """CPU of this process while it listens on many servers, and nothing happens; connections that are idle are given up before."""
+    async with AsyncExitStack() as stack:
+        tasks = []
+        for _ in range(params["servers"]):
+            peer = await stack.enter_async_context(connect(params["server"]))
+            if peer.listen is None:
+                raise SystemExit("cannot listen")
+            tasks.append(asyncio.ensure_future(peer.listen()))
+        await asyncio.sleep(params["settle_s"])
+        cpu, start = cpu_s(), time.perf_counter()
+        await asyncio.sleep(params["seconds"])
+        values = {"idle_cpu_ms_per_s": (cpu_s() - cpu) * 1e3 / (time.perf_counter() - start), "rss_mb": rss_mb()}
+        if ended := [task for task in tasks if task.done()]:
+            raise SystemExit(f"{len(ended)} of {len(tasks)} no longer listen: {ended[0]}")
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    return values
+
+
 async def callbacks(connect: Connect, params: dict[str, Any]) -> Values:
     """Event-loop callbacks per lone call: counted, so no noise touches it."""
     ran = 0
@@ -237,11 +283,28 @@ SCENARIOS: dict[str, Callable[[Connect, dict[str, Any]], Awaitable[Values]]] = {
     "memory": memory,
     "connecting": connecting,
     "callbacks": callbacks,
+    "reconnect": reconnect,
+    "listening": listening,
 }
 
 
-def main(connect: Connect, client: str) -> None:
-    async def run() -> Values:
-        return await SCENARIOS[sys.argv[1]](connect, json.loads(sys.argv[2]))
+@contextmanager
+def served(argv: list[str], path: str) -> Iterator[str]:
+    """The URL of the server, which ends with us."""
+    with subprocess.Popen([*argv, "--http"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        yield f"http://127.0.0.1:{child.stdout.readline().strip()}{path}"
 
-    print(json.dumps({"values": asyncio.run(run()), "client": client}))
+
+def main(connect: Connect, client: str) -> None:
+    scenario, params = SCENARIOS[sys.argv[1]], json.loads(sys.argv[2])
+
+    async def run() -> Values:
+        return await scenario(connect, params)
+
+    if via := params.get("via"):
+        with served(params["server"], via) as params["server"]:
+            values = asyncio.run(run())
+    else:
+        values = asyncio.run(run())
+    print(json.dumps({"values": values, "client": client}))

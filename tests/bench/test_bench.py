@@ -102,7 +102,7 @@ def test_goal_table_shows_both_figures_the_ratio_and_a_miss_in_bold() -> None:
     goal = Goal("a ≤ 2 × b", "ms", "a", "b", at_most=2, unit="ms")
     judged = Judged("r", goal, Figure(3, 2), Verdict.MISSED, Figure(30, 2), Figure(10, 2, disturbed=True))
     assert table.goals([ROW], [judged]).splitlines() == [
-        "| on stdio | goal | measured | figure |  |",
+        "| row | goal | measured | figure |  |",
         "| --- | --- | --- | ---: | ---: |",
         "| a row | a ≤ 2 × b | a 30.0 ms, b ~10.0 ms | 3.00 × | **missed** |",
     ]

@@ -71,8 +71,8 @@ def conformance(line: Literal["stable", "next"]) -> list[str]:
     return list(npm_bin(f"conformance-{line}"))
 
 
-def python_of(name: Literal["mcp1", "mcp2"]) -> Path:
-    """The Python of an environment with the official SDK: `mcp1` has 1.30.0, `mcp2` has 2.3.0."""
+def python_of(name: Literal["mcp1", "mcp2", "fastmcp"]) -> Path:
+    """The Python of an environment: `mcp1` has the official SDK 1.30.0, `mcp2` has 2.3.0, `fastmcp` has fastmcp 4.2.3."""
     return installed(VENVS / name / "bin" / "python")
 
 
@@ -81,10 +81,15 @@ def python_server(name: str, *arguments: str) -> list[str]:
     return [str(installed(VENVS / PYTHON_SERVERS[name] / "bin" / name)), *arguments]
 
 
-SDK_SERVERS = {"fastmcp_1": "mcp1", "high_level_2": "mcp2", "low_level_2": "mcp2"}
+SDK_SERVERS = {"fastmcp_1": "mcp1", "fastmcp_4": "fastmcp", "high_level_2": "mcp2", "low_level_2": "mcp2"}
+TS_SDK_SERVERS = ("ts_sdk_1", "ts_sdk_2")
 
 
 def sdk_server(name: str, *arguments: str) -> list[str]:
-    """The command of one of the small servers of `sdk_servers/`, on the official SDK that it is written for."""
+    """The command of one of the small servers of `sdk_servers/`, on the SDK that it is written for."""
+    folder = Path(__file__).resolve().parent / "sdk_servers"
+    if name in TS_SDK_SERVERS:
+        installed(NODE_MODULES / "@modelcontextprotocol" / "server")
+        return [str(node()), str(folder / f"{name}.mjs"), *arguments]
     python = installed(VENVS / SDK_SERVERS[name] / "bin" / "python")
-    return [str(python), str(Path(__file__).resolve().parent / "sdk_servers" / f"{name}.py"), *arguments]
+    return [str(python), str(folder / f"{name}.py"), *arguments]

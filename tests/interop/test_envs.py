@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -15,11 +16,20 @@ def version_of(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, stdin=subprocess.DEVNULL).stdout.strip()
 
 
-@pytest.mark.parametrize(("name", "version"), [("mcp1", "1.30.0"), ("mcp2", "2.3.0")])
-def test_each_official_sdk_has_an_environment_of_its_own(name: Literal["mcp1", "mcp2"], version: str) -> None:
-    """Our choice: both major versions, pinned by requirements/interop-*.lock."""
-    code = "import importlib.metadata as m; print(m.version('mcp'))"
+@pytest.mark.parametrize(
+    ("name", "package", "version"), [("mcp1", "mcp", "1.30.0"), ("mcp2", "mcp", "2.3.0"), ("fastmcp", "fastmcp", "4.2.3")]
+)
+def test_each_python_sdk_has_an_environment_of_its_own(name: Literal["mcp1", "mcp2", "fastmcp"], package: str, version: str) -> None:
+    """Our choice: all of them, pinned by requirements/interop-*.lock."""
+    code = f"import importlib.metadata as m; print(m.version('{package}'))"
     assert version_of([str(envs.python_of(name)), "-c", code]) == version
+
+
+@pytest.mark.parametrize(("package", "version"), [("sdk", "1.32.2"), ("server", "2.4.0")])
+def test_both_typescript_sdks_are_installed(package: str, version: str) -> None:
+    """Pinned by package-lock.json."""
+    described = json.loads((envs.NODE_MODULES / "@modelcontextprotocol" / package / "package.json").read_text())
+    assert described["version"] == version
 
 
 def test_node_is_the_pinned_one_and_npx_runs_on_it() -> None:

@@ -1,10 +1,17 @@
-"""Servers on the official Python SDKs over stdio: 2.3 in both eras, 1.30 in the legacy one, with the same expectations."""
+"""Servers on the official SDKs (Python 2.3 and 1.30, TypeScript 2.4 and 1.32) and on fastmcp 4: the same expectations for all.
+
+Over stdio and over HTTP, in both eras where they speak both; the transport of 2024-11-05 too where they offer it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-from typing import Any, Literal
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -12,22 +19,99 @@ from dragoman import CallFailed, CallTimeout, Client, Host, Progress, ServerErro
 from tests.interop import envs
 from tests.interop.handlers import Inbox, Model, Notices, Person, eventually
 
-Peer = tuple[str, Literal["2026-07-28", "2025-11-25"]]
-RICH: list[Peer] = [("high_level_2", "2026-07-28"), ("high_level_2", "2025-11-25"), ("fastmcp_1", "2025-11-25")]
-LOW: list[Peer] = [("low_level_2", "2026-07-28"), ("low_level_2", "2025-11-25")]
+Revision = Literal["2026-07-28", "2025-11-25"]
+MODERN: Revision = "2026-07-28"
+LEGACY: Revision = "2025-11-25"
+MENU = "menu://today"
 
-rich = pytest.mark.parametrize("peer", RICH, ids=["-".join(peer) for peer in RICH])
-low = pytest.mark.parametrize("peer", LOW, ids=["-".join(peer) for peer in LOW])
+
+class Peer(NamedTuple):
+    """A server of sdk_servers/, the revision to speak, how it is served, and the URL where it runs if it is not started by the client."""
+
+    name: str
+    revision: Revision
+    how: Literal["stdio", "http", "http-json", "sse"] = "stdio"
+    url: str = ""
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """What to connect to. The transport of 2024-11-05 is found; to pin a revision is to say which transport it is."""
+        where: dict[str, Any] = {"url": self.url} if self.url else {"command": envs.sdk_server(self.name)}
+        return where if self.how == "sse" else {**where, "revision": self.revision}
+
+
+BOTH = ("high_level_2", "fastmcp_4", "ts_sdk_2")
+OLD = ("fastmcp_1", "ts_sdk_1")
+SPOKEN: list[tuple[str, Revision]] = [(name, revision) for name in BOTH for revision in (MODERN, LEGACY)]
+SPOKEN += [(name, LEGACY) for name in OLD]
+STDIO = [Peer(name, revision) for name, revision in SPOKEN]
+STREAMING = [Peer(name, revision, "http") for name, revision in SPOKEN] + [Peer(name, LEGACY, "sse") for name in (*OLD, "fastmcp_4")]
+PLAIN = [Peer(name, revision, "http-json") for name, revision in SPOKEN]
+LOW = [Peer("low_level_2", MODERN), Peer("low_level_2", LEGACY)]
+MUTE = Peer("fastmcp_4", MODERN)  # has nothing to tell changes with in this era
+TELLING = [peer for peer in [*STDIO, *STREAMING] if peer[:2] != MUTE[:2]]
+
+
+def over(peers: list[Peer]) -> pytest.MarkDecorator:
+    """Run a test with each of these peers, and all tests of a peer one after the other."""
+    return pytest.mark.parametrize("peer", peers, ids=["-".join(peer[:3]) for peer in peers], indirect=True, scope="module")
+
+
+rich = over([*STDIO, *STREAMING])
+low = over(LOW)
+Running = dict[tuple[str, str], tuple[subprocess.Popen[str], str]]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """The HTTP servers of this process, each started when first wanted."""
+    servers: Running = {}
+    yield servers
+    for process, _ in servers.values():
+        process.kill()
+        process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def peer(request: pytest.FixtureRequest, running: Running) -> Peer:
+    """A peer whose server is ready."""
+    wanted: Peer = request.param
+    if wanted.how == "stdio":
+        return wanted
+    key = (wanted.name, wanted.how)
+    if key not in running:
+        process = subprocess.Popen(envs.sdk_server(*key), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert process.stdout is not None
+        running[key] = process, process.stdout.readline().strip()
+    url = running[key][1]
+    assert url.startswith("http://127.0.0.1:"), "the server did not start"
+    return wanted._replace(url=url)
 
 
 def connect(peer: Peer, **options: Any) -> Client:
-    name, revision = peer
-    return Client(envs.sdk_server(name), revision=revision, timeout_s=20, **options)
+    """A client that speaks the peer's revision to it."""
+    target = peer.target
+    return Client(target.pop("url", None) or target.pop("command"), **target, timeout_s=20, **options)
+
+
+@asynccontextmanager
+async def listening(client: Client, notices: Notices, **wanted: Any) -> AsyncIterator[None]:
+    """What is told unasked in the legacy era, and in the modern one to those who listen."""
+    if client.server.era == "legacy":
+        for uri in wanted.get("resourceSubscriptions", ()):
+            await client.subscribe(uri)
+        yield
+        return
+    listening = asyncio.create_task(client.request("subscriptions/listen", {"notifications": wanted}, timeout_s=60))
+    await notices.of("notifications/subscriptions/acknowledged")
+    yield
+    listening.cancel()
+    await asyncio.wait([listening])
 
 
 @pytest.mark.parametrize(
     ("name", "era", "revision"),
-    [("high_level_2", "modern", "2026-07-28"), ("low_level_2", "modern", "2026-07-28"), ("fastmcp_1", "legacy", "2025-11-25")],
+    [*((name, "modern", MODERN) for name in (*BOTH, "low_level_2")), *((name, "legacy", LEGACY) for name in OLD)],
 )
 async def test_era_is_found_without_being_told(name: str, era: str, revision: str) -> None:
     """Basic/transports/stdio, backward compatibility: the newest revision that both sides speak."""
@@ -37,65 +121,72 @@ async def test_era_is_found_without_being_told(name: str, era: str, revision: st
         assert await client.list_tools()
 
 
-@rich
+@over([*STDIO, *STREAMING, *PLAIN])
 async def test_lists_and_calls_with_structured_results(peer: Peer) -> None:
-    """Server/tools: both generations wrap a bare value into `result`."""
+    """Server/tools: all of them put a bare value into `result`."""
     async with connect(peer) as client:
         assert client.server.instructions == "Ask for a table, not for the moon."
         tools = {tool.name: tool for tool in await client.list_tools()}
-        assert len(tools) == 11
+        assert tools.keys() >= {"add", "weather", "fail", "count", "chatter", "wait", "book_table", "poem", "folders", "grow"}
         assert isinstance(tools["weather"].output_schema, dict)
         assert set(tools["weather"].output_schema["properties"]) == {"city", "celsius"}
         assert (await client.call_tool("add", {"a": 2, "b": 40})).structured == {"result": 42}
         assert (await client.call_tool("weather", {"city": "São Paulo"})).structured == {"city": "São Paulo", "celsius": 21.5}
+        await client.ping()
         assert client.violations == {}
 
 
 @rich
 async def test_failures_of_tools_are_outcomes(peer: Peer) -> None:
-    """Server/tools, error handling: a tool that raises, wrong arguments, no such tool."""
+    """Server/tools, error handling: a tool that raises, wrong arguments, no such tool (an error of the protocol on one of them)."""
     async with connect(peer) as client:
         failed = await client.call_tool("fail", {"why": "it is Monday"})
         assert failed.is_error
         assert "cannot: it is Monday" in failed.text
         assert (await client.call_tool("add", {"a": "two", "b": 1})).is_error
-        assert (await client.call_tool("no_such_tool")).is_error
+        if peer.name == "ts_sdk_2":
+            with pytest.raises(ServerError) as caught:
+                await client.call_tool("no_such_tool")
+            assert caught.value.code == -32602
+        else:
+            assert (await client.call_tool("no_such_tool")).is_error
 
 
 @rich
 async def test_progress_and_log_messages_arrive(peer: Peer) -> None:
     """Basic/utilities/progress and server/utilities/logging: the modern era logs only to requests that ask for a level."""
-    steps: list[Progress] = []
+    steps: Inbox[Progress] = Inbox()
     lines: Inbox[dict[str, Any]] = Inbox()
     async with connect(peer, on_log=lines.put) as client:
-        await client.call_tool("count", {"steps": 3}, on_progress=steps.append)
-        assert steps == [Progress(step, 3, f"step {step}") for step in (1, 2, 3)]
+        await client.call_tool("count", {"steps": 3}, on_progress=steps.put)
+        await steps.until(lambda step: step.progress == 3)
+        assert steps.seen == [Progress(step, 3, f"step {step}") for step in (1, 2, 3)]
         if client.server.era == "modern":
             await client.call_tool("chatter")
             await client.set_log_level("warning")
         await client.call_tool("chatter")
         line = await lines.until(lambda params: params["level"] == "warning")
-        assert line == {"level": "warning", "logger": "kitchen", "data": "a warning"}
+        said = line.pop("data")
+        assert said == ({"msg": "a warning", "extra": None} if peer.name == "fastmcp_4" else "a warning")
+        assert line == {"level": "warning", "logger": "kitchen"}
         if client.server.era == "modern":
             assert lines.seen == [line]
 
 
 @rich
-@pytest.mark.parametrize(
-    ("person", "said"),
-    [
-        (Person(guests=3), "table for 3 on Friday, window False"),
-        (Person(guests=2, window=True), "table for 2 on Friday, window True"),
-        (Person("decline"), "not booked: decline"),
-        (Person("cancel"), "not booked: cancel"),
-    ],
-    ids=["default", "full", "decline", "cancel"],
-)
-async def test_elicitation_is_answered_in_both_eras(peer: Peer, person: Person, said: str) -> None:
+async def test_elicitation_is_answered_in_both_eras(peer: Peer) -> None:
     """Client/elicitation: a request of the server (legacy), or an `input_required` round (2026-07-28 basic/patterns/mrtr)."""
-    async with connect(peer, on_elicitation=person) as client:
-        assert (await client.call_tool("book_table", {"day": "Friday"})).text == said
-        assert person.asked[-1].message == "How many guests on Friday?"
+    answers = {
+        "table for 3 on Friday, window False": Person(guests=3),
+        "table for 2 on Friday, window True": Person(guests=2, window=True),
+        "not booked: decline": Person("decline"),
+        "not booked: cancel": Person("cancel"),
+    }
+    there = iter(answers.values())
+    async with connect(peer, on_elicitation=lambda ask: next(there)(ask)) as client:
+        for said, person in answers.items():
+            assert (await client.call_tool("book_table", {"day": "Friday"})).text == said
+            assert person.asked[-1].message == "How many guests on Friday?"
 
 
 @rich
@@ -108,7 +199,7 @@ async def test_sampling_and_roots_are_answered_in_both_eras(peer: Peer) -> None:
         assert (await client.call_tool("folders")).structured == {"result": ["file:///srv/menu"]}
 
 
-@pytest.mark.parametrize("peer", [*RICH[:2], LOW[1]], ids=["-".join(peer) for peer in [*RICH[:2], LOW[1]]])
+@over([*STDIO[:2], LOW[1]])
 async def test_what_we_did_not_declare_ends_the_call_with_the_error_of_the_server(peer: Peer) -> None:
     """-32021 from servers that look at our capabilities, else our own -32601, passed on."""
     async with connect(peer) as client:
@@ -121,7 +212,7 @@ async def test_what_we_did_not_declare_ends_the_call_with_the_error_of_the_serve
 
 async def test_what_we_did_not_declare_ends_in_a_result_on_the_old_sdk() -> None:
     """It asks all the same, and its tool reports our refusal in its result."""
-    async with connect(RICH[2]) as client:
+    async with connect(Peer("fastmcp_1", LEGACY)) as client:
         refused = await client.call_tool("book_table", {"day": "Friday"})
         assert refused.is_error
         assert "does not offer elicitation/create" in refused.text
@@ -142,33 +233,36 @@ async def test_cancellation_reaches_the_tool(peer: Peer) -> None:
     """Basic/utilities/cancellation: the handler on the server is cancelled, for our cancellation and for our deadline."""
     started: Inbox[Progress] = Inbox()
     async with connect(peer) as client:
+        before = await endings(client)
         call = asyncio.create_task(client.call_tool("wait", on_progress=started.put))
         await started.until(lambda _: True)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await endings(client, 1)
+        await eventually(lambda: ended(client, before + 1))
         with pytest.raises(CallTimeout):
-            await client.call_tool("wait", timeout_s=0.2)
-        await endings(client, 2)
+            await client.call_tool("wait", timeout_s=0.3)
+        await eventually(lambda: ended(client, before + 2))
         assert client.violations == {}
 
 
-async def endings(client: Client, count: int) -> None:
-    """Wait until the server has seen this many calls of `wait` cancelled."""
-
-    async def seen() -> bool:
-        return bool((await client.call_tool("how_it_ended")).structured == {"result": ["cancelled"] * count})
-
-    await eventually(seen)
+async def endings(client: Client) -> int:
+    """How many calls of `wait` the server has seen cancelled."""
+    seen = (await client.call_tool("how_it_ended")).structured["result"]
+    assert set(seen) <= {"cancelled"}
+    return len(seen)
 
 
-@rich
+async def ended(client: Client, count: int) -> bool:
+    return await endings(client) == count
+
+
+@over([*STDIO, *STREAMING, *PLAIN])
 async def test_resources_prompts_and_completion(peer: Peer) -> None:
     """Server/resources, server/prompts, server/utilities/completion."""
     async with connect(peer) as client:
-        assert [resource.uri for resource in await client.list_resources()] == ["menu://today"]
-        assert (await client.read_resource("menu://today")).text == "Lentils, 豆腐, crème brûlée"
+        assert [resource.uri for resource in await client.list_resources()] == [MENU]
+        assert (await client.read_resource(MENU)).text == "Lentils, 豆腐, crème brûlée"
         assert [template.uri_template for template in await client.list_resource_templates()] == ["dish://{name}"]
         (part,) = (await client.read_resource("dish://soup")).contents
         assert base64.b64decode(part.blob or "") == b"soup"
@@ -176,6 +270,29 @@ async def test_resources_prompts_and_completion(peer: Peer) -> None:
             await client.read_resource("menu://yesterday")
         assert (await client.get_prompt("greet", {"name": "Ada"})).text == "user: Greet Ada warmly."
         assert (await client.complete({"type": "ref/prompt", "name": "greet"}, "name", "A")).values == ("Ada", "Alan")
+
+
+@over(TELLING)
+async def test_new_tool_is_told_and_can_be_called(peer: Peer) -> None:
+    """Legacy: unasked. Modern: to those who listen (2026-07-28 basic/utilities/subscriptions)."""
+    notices, name = Notices(), f"bake_{uuid.uuid4().hex}"
+    async with connect(peer, on_notification=notices.note) as client, listening(client, notices, toolsListChanged=True):
+        await client.call_tool("grow", {"name": name})
+        await notices.of("notifications/tools/list_changed")
+        assert (await client.call_tool(name)).text == f"I am {name}"
+        assert client.violations == {}
+
+
+@over([peer for peer in TELLING if peer.name.startswith("ts_")])
+async def test_update_of_a_resource_is_told_to_who_wants_it(peer: Peer) -> None:
+    """Server/resources, subscriptions; 2026-07-28 basic/utilities/subscriptions. The other servers here do not offer it."""
+    notices = Notices()
+    async with connect(peer, on_notification=notices.note) as client:
+        await client.call_tool("season")
+        async with listening(client, notices, resourceSubscriptions=[MENU]):
+            await client.call_tool("season")
+            assert (await notices.of("notifications/resources/updated"))["uri"] == MENU
+        assert [method for method, _ in notices.seen].count("notifications/resources/updated") == 1
 
 
 @low
@@ -202,34 +319,26 @@ async def test_two_questions_take_two_rounds_and_the_state_comes_back(peer: Peer
 async def test_change_of_the_tools_is_told(peer: Peer) -> None:
     """Legacy: unasked. Modern: to those who listen (2026-07-28 basic/utilities/subscriptions)."""
     notices = Notices()
-    async with connect(peer, on_notification=notices.note) as client:
-        listening: asyncio.Task[Any] | None = None
-        if client.server.era == "modern":
-            wanted = {"notifications": {"toolsListChanged": True}}
-            listening = asyncio.create_task(client.request("subscriptions/listen", wanted, timeout_s=60))
-            await notices.of("notifications/subscriptions/acknowledged")
+    async with connect(peer, on_notification=notices.note) as client, listening(client, notices, toolsListChanged=True):
         await client.call_tool("announce")
         await notices.of("notifications/tools/list_changed")
-        if listening is not None:
-            listening.cancel()
-            await asyncio.wait([listening])
         assert (await client.call_tool("measure", {"text": "on"})).structured == {"length": 2}
 
 
-@rich
+@over(TELLING)
 async def test_host_learns_of_a_new_tool(peer: Peer, host: Host) -> None:
     """Server/tools, list changed: the catalog is refreshed, and the new tool can be called."""
-    name, revision = peer
-    await host.add("kitchen", command=envs.sdk_server(name), revision=revision, tools={"*": "L0"}, timeout_s=20)
+    await host.add("kitchen", **peer.target, tools={"*": "L0"}, timeout_s=20)
     added = (await host.call("kitchen.add", {"a": "4", "b": 5})).unwrap()  # from a model: "4" is taken for 4
     assert isinstance(added, ToolResult)
     assert added.structured == {"result": 9}
-    assert not (await host.call("kitchen.bake")).ok
-    assert (await host.call("kitchen.grow", {"name": "bake"})).ok
+    name = f"bake_{uuid.uuid4().hex[:8]}"
+    assert not (await host.call(f"kitchen.{name}")).ok
+    assert (await host.call("kitchen.grow", {"name": name})).ok
 
     async def offered() -> bool:
-        return "bake" in {tool.name for tool in await host.tools()}
+        return name in {tool.name for tool in await host.tools()}
 
     await eventually(offered)
-    assert (await host.call("kitchen.bake")).for_user() == "I am bake"
+    assert (await host.call(f"kitchen.{name}")).for_user() == f"I am {name}"
     assert host.slots["kitchen"].state == "ready"

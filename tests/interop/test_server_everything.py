@@ -158,7 +158,13 @@ async def test_elicitation_in_url_mode_goes_both_ways() -> None:
     async with everything(on_elicitation=person) as client:
         url = "https://example.com/consent"
         assert "completed" in (await client.call_tool("trigger-url-elicitation", {"url": url, "message": "Please"})).text
-        assert person.asked == [Elicitation("Please", "url", None, url)]
+        assert person.asked == [Elicitation("Please", "url", None, url, client.label)]
+        person.asked.clear()
+        assert not (await client.call_tool("trigger-url-elicitation", {"url": url, "errorPath": True})).is_error  # asked, and sent again
+        assert [ask.mode for ask in person.asked] == ["url", "url"]  # for the error, and by the call that was sent again
+        assert person.asked[-1].url == url
+    refusing = Person("decline")
+    async with everything(on_elicitation=refusing) as client:
         with pytest.raises(ServerError) as caught:
             await client.call_tool("trigger-url-elicitation", {"url": url, "errorPath": True})
         assert caught.value.code == -32042

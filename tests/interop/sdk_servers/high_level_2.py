@@ -1,4 +1,4 @@
-"""A server on `MCPServer` of the official SDK 2.x, both eras. Usage: high_level_2.py [stdio | http-json | http-sse].
+"""A server on `MCPServer` of the official SDK 2.x, both eras. Usage: high_level_2.py [stdio | http | http-json | http-sse].
 
 It serves `tests/interop` only, from the environment with that SDK.
 """
@@ -157,4 +157,4 @@ if __name__ == "__main__":
     else:
         from _http import serve
 
-        serve(server.streamable_http_app(json_response=how == "http-json", stateless_http=True))
+        serve(server.streamable_http_app(json_response=how == "http-json", stateless_http=how != "http"))
