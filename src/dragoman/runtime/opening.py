@@ -59,7 +59,7 @@ class Opening(msgspec.Struct, kw_only=True):
                 log.warning("%s: %s", self.label, exc.for_user().replace("\n", "; "))
             raise
         peer = session.peer
-        if self.key is not None and peer.era != known:
+        if self.key is not None and self.revision is None and peer.era != known:  # a pinned revision says nothing of what it prefers
             await self.eras.remember(self.key, peer.era)
         log.info(
             "%s: connected to %s %s, revision %s (%s)", self.label, peer.info.name or "a server", peer.info.version, peer.revision, peer.era
