@@ -108,7 +108,11 @@ class InvalidArguments(Refused):
 
 
 class ApprovalDenied(Refused):
-    """A person or a rule said no, or nobody was there to say yes."""
+    """A person or a rule said no, or nobody was there to say yes. ``hint`` is for the person, never for the model."""
+
+    def for_model(self) -> str:
+        """What was denied, and that the person decides: how to be allowed is none of a model's business."""
+        return f"{self}\ndo not try the same call again; ask the person what they want instead"
 
 
 class ApprovalExpired(Refused):

@@ -235,3 +235,11 @@ async def test_a_plain_function_that_decides_is_heard() -> None:
     """Our choice: a ``decide`` without ``async`` that gives a whole Decision is as good."""
     layer = _layer(cast(Approver, Saying(Decision(verdict="allow", by="ann", how="x"), True)))
     assert (await layer(call_of(tool(), {"a": 1}, tier="L2"))).ok
+
+
+def test_denied_call_does_not_tell_the_model_how_to_be_allowed() -> None:
+    """Our choice: an agent with a shell would do just that; the hint is for the person."""
+    error = ApprovalDenied("files.remove was not approved", hint="agree beforehand with --yes")
+    assert "--yes" in error.for_user()
+    assert "--yes" not in error.for_model()
+    assert "ask the person" in error.for_model()

@@ -136,7 +136,7 @@ class Approve:
             raise ApprovalDenied(
                 f"{what} was not approved{reason}",
                 layer=self.name,
-                hint="do not try the same call again; ask the person what they want instead"
+                hint=None
                 if decision.how not in ("nobody", "failed", "--yes")
                 else "run it on a terminal, agree beforehand with --yes (L2 only), or hand an approver to the host",
                 server=question.server,

@@ -11,6 +11,7 @@ import msgspec
 from dragoman.config import checks, write
 from dragoman.config.load import load_file
 from dragoman.config.model import Config, ServerConfig, Source, ToolConfig
+from dragoman.config.paths import private_folder
 from dragoman.config.secrets import looks_secret, secret_words
 from dragoman.errors import ConfigError
 from dragoman.service import trust
@@ -126,6 +127,7 @@ async def examine(server: ServerConfig, file: Path, context: Context, *, tap_for
         ConfigError, TransportError, ProtocolError, CallFailed: It cannot be connected to.
     """
     timeout_s = server.timeout_s
+    private_folder(file.parent, None)  # where it starts: the user's own folder may not be there yet
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     began = time.monotonic()
