@@ -259,7 +259,10 @@ def test_a_process_that_is_left_would_be_found(surroundings: dict[str, str]) -> 
     """The finder itself."""
     with subprocess.Popen(["sleep", "60"], env=surroundings, start_new_session=True) as process:
         try:
-            assert processes_of(surroundings) == ["sleep 60 "]
+            until = time.monotonic() + 10
+            while not (found := processes_of(surroundings)) and time.monotonic() < until:
+                time.sleep(0.01)  # its environment appears a moment after the fork
+            assert found == ["sleep 60 "]
         finally:
             process.kill()
 
