@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.cli.table import columns, cut, render, wrap
-from dragoman.wire.escape import escape_inline
+from dragoman.cli.fit import columns
+from dragoman.cli.table import render
 
 HEAD = ("TOOL", "TIER", "WHAT")
 
@@ -47,23 +46,7 @@ def test_cells_are_escaped() -> None:
     assert render(("A",), [("\x1b[2J\n",)])[1] == "\\x1b[2J\\n"
 
 
-@pytest.mark.parametrize("text", ["搜索文件内容搜索文件内容", "a搜b索c文d件", "no_spaces_at_all_in_this_word"])
-def test_words_longer_than_a_line_are_broken(text: str) -> None:
-    """Scripts without spaces."""
-    lines = wrap(text, 8)
-    assert "".join(lines) == text
-    assert all(columns(line) <= 8 for line in lines)
-
-
 @given(st.lists(st.tuples(st.text(max_size=30), st.text(max_size=30), st.text(max_size=60)), max_size=4), st.integers(50, 120))
 def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], width: int) -> None:
     """Whatever servers call their tools."""
     assert all(columns(line) <= width for line in render(HEAD, rows, width))
-
-
-@given(st.text(max_size=40), st.integers(2, 40))
-def test_wrapping_loses_no_word_and_cutting_keeps_the_beginning(text: str, width: int) -> None:
-    """Our contract."""
-    text = escape_inline(text)
-    assert "".join("".join(wrap(text, width)).split()) == "".join(text.split())
-    assert columns(cut(text, width)) <= width

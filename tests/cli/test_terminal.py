@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from .calling import configured, endings, nobody_left_in, records
-from .program import LEGACY, Terminal
+from .program import LEGACY, Terminal, run
 
 DELETE = ("h.delete_notes", 'ids=["n1", "n3"]')
 
@@ -40,16 +40,75 @@ def test_anything_but_yes_is_a_no(answer: str, config: str, tmp_path: Path, drag
     assert endings(dragoman_home) == [("delete_notes", "denied")]
 
 
-@pytest.mark.parametrize("key", ["\x03", "\x04"], ids=["ctrl-c", "end of file"])
-def test_ctrl_c_and_end_of_file_are_a_no(key: str, config: str, tmp_path: Path, dragoman_home: Path) -> None:
+def test_end_of_file_is_a_no(config: str, tmp_path: Path, dragoman_home: Path) -> None:
     """Our contract: and the call ends in order."""
     with Terminal("--config", config, "call", *DELETE, cwd=tmp_path) as terminal:
         terminal.expect("Approve? [y/N]")
-        terminal.press(key)
+        terminal.press("\x04")
         assert terminal.end() == 3
     assert "h.delete_notes was not approved" in terminal.seen
     assert endings(dragoman_home) == [("delete_notes", "denied")]
     assert nobody_left_in(tmp_path)
+
+
+def test_ctrl_c_at_the_question_ends_the_command_and_nothing_was_sent(config: str, tmp_path: Path, dragoman_home: Path) -> None:
+    """Our contract: exit code 130 means Ctrl-C everywhere; nobody said no, so the audit says cancelled."""
+    with Terminal("--config", config, "call", *DELETE, cwd=tmp_path) as terminal:
+        terminal.expect("Approve? [y/N]")
+        terminal.press("\x03")
+        assert terminal.end() == 130
+    assert "no answer: not approved" in terminal.seen
+    assert endings(dragoman_home) == [("delete_notes", "cancelled")]
+    assert not [record for record in records(dragoman_home) if record.event == "sending"]
+    assert nobody_left_in(tmp_path)
+
+
+def test_a_long_argument_can_be_seen_whole_before_it_is_approved(config: str, tmp_path: Path, dragoman_home: Path) -> None:
+    """Our contract: what is cut says how long it is and how to see it; looking is no answer, and the rest of what was typed is none."""
+    long = "word " * 200 + "\n\x1b[2Jthe end"
+    with Terminal("--config", config, "call", "h.add_note", f"text={long}", cwd=tmp_path, columns=60) as terminal:
+        terminal.expect("Approve? [y/N/v]")
+        assert "characters in all)" in " ".join(terminal.seen.split())
+        assert "v shows all of it" in terminal.seen
+        assert "the end" not in terminal.seen
+        terminal.type("v")
+        terminal.expect("the end")
+        terminal.expect("Approve? [y/N/v]")
+        assert "  | \\x1b[2Jthe end\n" in terminal.seen
+        assert "\x1b[2J" not in terminal.seen
+        terminal.type("y")
+        assert terminal.end() == 0
+    question = terminal.seen.partition("Approve?")[0]
+    assert all(len(line) <= 60 for line in question.splitlines())
+    assert "wor\n" not in question
+    assert endings(dragoman_home) == [("add_note", "ok")]
+
+
+def test_a_short_question_offers_no_more_to_see(config: str, tmp_path: Path) -> None:
+    """Our choice: no key that does nothing."""
+    with Terminal("--config", config, "call", *DELETE, cwd=tmp_path) as terminal:
+        terminal.expect("Approve? [y/N] (")
+        assert "v shows" not in terminal.seen
+        terminal.type("n")
+        assert terminal.end() == 3
+
+
+def test_no_value_can_look_like_the_next_argument(config: str, tmp_path: Path) -> None:
+    """An attack: filling up a line so that what follows stands at the beginning of the next one."""
+    with Terminal("--config", config, "call", "h.add_note", f"text={'x' * 32}\u00a0ids:\u00a0none", cwd=tmp_path, columns=40) as terminal:
+        terminal.expect("Approve? [y/N]")
+        terminal.type("n")
+        assert terminal.end() == 3
+    assert [line for line in terminal.seen.splitlines() if "ids:" in line and not line.startswith("      ")] == [], terminal.seen
+
+
+def test_errors_and_hints_are_folded_at_spaces_on_a_terminal_alone(config: str, tmp_path: Path) -> None:
+    """Our contract: never inside a word; in a pipe a message stays on its line."""
+    words = ("--config", config, "call", "h.add_note", "texxt=1")
+    with Terminal(*words, "--yes", cwd=tmp_path, columns=40) as terminal:
+        assert terminal.end() == 3
+    assert max(map(len, terminal.seen.splitlines())) <= 40
+    assert " ".join(run(*words, "--yes", cwd=tmp_path).err.split()) == " ".join(terminal.seen.split())
 
 
 def test_a_question_that_nobody_answers_expires(tmp_path: Path, dragoman_home: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.policy.words import MAX_LINES, lines, title
+from dragoman.policy.words import SHORT, WHOLE, lines, title
 from tests.policy.kit import call_of, tool
 
 
@@ -41,7 +41,21 @@ def test_long_values_say_how_long_they_are() -> None:
     """Our contract: cut, with sizes."""
     assert lines({"a": "x" * 5000})[0].endswith("… (5,000 characters in all)")
     assert lines({"a": list(range(60))})[-1] == "a: … and 10 more items"
-    assert len(lines({str(i): [1] * 40 for i in range(40)})) == MAX_LINES + 1
+    assert len(lines({str(i): [1] * 40 for i in range(40)})) == SHORT.lines + 1
+
+
+def test_whole_means_that_nothing_is_cut_and_texts_stand_line_by_line() -> None:
+    """Our contract: a person can see all of what they approve."""
+    deep: dict[str, object] = {"end": "of it"}
+    for _ in range(20):
+        deep = {"d": deep}
+    shown = lines({"a": "x" * 5000, "b": list(range(300)), "c": "one\n\x1b[2J", "d": deep, "e": 10**400}, WHOLE)
+    assert shown[0] == f"a: {'x' * 5000}"
+    assert shown[301] == "  - 299"
+    assert shown[302:305] == ("c: 2 lines", "  | one", "  | \\x1b[2J")
+    assert shown[305].endswith(".end: of it")
+    assert shown[306] == f"e: {10**400:#x}"
+    assert lines({"m": {str(n): n for n in range(60)}})[-1] == "m: … and 10 more members"
 
 
 def test_nothing_can_break_a_line_or_steer_the_terminal() -> None:
@@ -63,4 +77,4 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(max_size=4), VALUES, max_size=4))
 def test_any_arguments_have_words(arguments: dict[str, object]) -> None:
     """No arguments make the question fail."""
-    assert all("\n" not in line for line in lines(arguments))
+    assert all("\n" not in line for room in (SHORT, WHOLE) for line in lines(arguments, room))

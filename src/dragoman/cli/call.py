@@ -161,7 +161,7 @@ class ProgressLine:
         """Show one step."""
         if not self._shows:
             return
-        from dragoman.cli.table import cut
+        from dragoman.cli.fit import cut
         from dragoman.wire.escape import escape_inline
 
         words = escape_inline(progress.message or "")

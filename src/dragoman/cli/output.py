@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from typing import IO, Any
 
@@ -32,20 +31,20 @@ def emit_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
-    _err(escape_for_terminal(text))
+    """A remark on stderr, folded where a terminal is narrower."""
+    _err("", escape_for_terminal(text))
 
 
 def warn(text: str) -> None:
-    """``warning: …`` on stderr, on one line."""
-    _err(f"{styled('warning:', sys.stderr, fg='yellow')} {escape_inline(text)}")
+    """``warning: …`` on stderr, without line breaks of its own."""
+    _err("warning: ", escape_inline(text), fg="yellow")
 
 
 def error(text: str, hint: str | None = None) -> None:
     """``error: …`` on stderr, and ``hint: …`` on a line of its own."""
-    _err(f"{styled('error:', sys.stderr, fg='red')} {escape_for_terminal(text)}")
+    _err("error: ", escape_for_terminal(text), fg="red")
     if hint:
-        _err(f"{styled('hint:', sys.stderr, bold=True)} {escape_for_terminal(hint)}")
+        _err("hint: ", escape_for_terminal(hint), bold=True)
 
 
 def styled(text: str, stream: IO[str] | None = None, **style: Any) -> str:
@@ -70,12 +69,31 @@ def is_tty(stream: IO[str] | None) -> bool:
         return False
 
 
-def terminal_width() -> int | None:
-    """Columns of the terminal on stdout; ``None`` where there is none, and nothing needs to be cut."""
-    return shutil.get_terminal_size((80, 24)).columns if is_tty(sys.stdout) else None
+def terminal_width(stream: IO[str] | None = None) -> int | None:
+    """Columns of the terminal on ``stream`` (stdout); ``None`` where there is none, and nothing needs to be cut or folded."""
+    stream = sys.stdout if stream is None else stream
+    return width_of(stream.fileno()) if is_tty(stream) else None
 
 
-def _err(text: str) -> None:
+def width_of(fd: int) -> int:
+    """Columns of a terminal: ``COLUMNS``, else what it says, else 80."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(fd).columns or 80
+    except OSError:
+        return 80
+
+
+def _err(label: str, text: str, **style: Any) -> None:
+    width = terminal_width(sys.stderr)
+    if width is not None:
+        from dragoman.cli.fit import fold
+
+        text = fold(label + text, width, hang="  " if label else "")[len(label) :]
+    if label:
+        text = f"{styled(label.rstrip(), sys.stderr, **style)} {text}"
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

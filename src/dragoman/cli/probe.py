@@ -145,7 +145,7 @@ def _head(text: str) -> str:
 
 def _hanging(label: str, text: str, width: int) -> list[str]:
     """``text`` behind ``label``, wrapped under itself."""
-    from dragoman.cli.table import wrap
+    from dragoman.cli.fit import wrap
 
     wrapped = wrap(text, max(20, width - len(label)))
     return [label + wrapped[0], *textwrap.indent("\n".join(wrapped[1:]), " " * len(label)).splitlines()]

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from dragoman.cli import output
-from dragoman.cli.table import cut
+from dragoman.cli.fit import cut
 from dragoman.service.adding import Proposal, ProposedTool
 from dragoman.service.trust import Facts
 from dragoman.wire.escape import escape_inline

@@ -7,8 +7,8 @@ import sys
 import click
 
 from dragoman.cli import output
+from dragoman.cli.fit import columns, wrap
 from dragoman.cli.options import Settings, common
-from dragoman.cli.table import columns, wrap
 from dragoman.errors import ConnectFailed, NotAllowed
 from dragoman.service.status import ServerStatus, StatusReport
 from dragoman.service.status import status as ask_status

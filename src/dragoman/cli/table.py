@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
-import unicodedata
 from collections.abc import Sequence
 
+from dragoman.cli.fit import columns, cut, wrap
 from dragoman.cli.output import data, styled, terminal_width
 from dragoman.wire.escape import escape_inline
 
@@ -39,61 +38,6 @@ def render(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int | N
         lines.append(_line([*row[:-1], last[0]], widths))
         lines += [_line([""] * (len(row) - 1) + [more], widths) for more in last[1:]]
     return lines
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal ``text`` takes up."""
-    if text.isascii():
-        return len(text)
-    return sum(_width(char) for char in text)
-
-
-def cut(text: str, width: int) -> str:
-    """``text``, or its beginning and ``…``, in at most ``width`` columns."""
-    if columns(text) <= width:
-        return text
-    taken, used = [], 0
-    for char in text:
-        used += _width(char)
-        if used > width - 1:
-            break
-        taken.append(char)
-    return "".join(taken) + "…"
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """``text`` in lines of at most ``width`` columns, broken at spaces where there are any; at least one line."""
-    if columns(text) <= width:
-        return [text]
-    if text.isascii():
-        return textwrap.wrap(text, width) or [""]
-    lines, line, used = [], "", 0
-    for word in text.split():
-        for piece in _pieces(word, width):
-            need = columns(piece)
-            if line and used + 1 + need > width:
-                lines.append(line)
-                line, used = "", 0
-            line, used = (f"{line} {piece}", used + 1 + need) if line else (piece, need)
-    return [*lines, line]
-
-
-def _pieces(word: str, width: int) -> list[str]:
-    """A word too long for a line, in pieces that fit: scripts without spaces."""
-    pieces, piece, used = [], "", 0
-    for char in word:
-        need = _width(char)
-        if piece and used + need > width:
-            pieces.append(piece)
-            piece, used = "", 0
-        piece, used = piece + char, used + need
-    return [*pieces, piece]
-
-
-def _width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def _shrink(widths: list[int], room: int) -> None:

@@ -1,14 +1,12 @@
-"""The person at the keyboard: asks on ``/dev/tty``, so that it works with stdin and stdout piped, and without holding up a loop."""
+"""The person at the keyboard agrees or not: to a call in words, with ``--yes`` beforehand, to a change of the configuration."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dragoman.cli.keyboard import Keyboard, has_terminal
 from dragoman.cli.options import Settings
 from dragoman.cli.output import warn
 from dragoman.wire.escape import escape_for_terminal
@@ -16,7 +14,8 @@ from dragoman.wire.escape import escape_for_terminal
 if TYPE_CHECKING:
     from dragoman.service.approving import Approver, Decision, Question
 
-TTY = "/dev/tty"
+__all__ = ["NO_TERMINAL", "TerminalApprover", "approver_for", "confirm", "has_terminal"]
+
 NO_TERMINAL = "there is no terminal to ask on"
 
 
@@ -31,37 +30,23 @@ def approver_for(settings: Settings) -> Approver:
     return TerminalApprover(typed_by(terminal=True)) if has_terminal() else DenyAll(NO_TERMINAL)
 
 
-def has_terminal() -> bool:
-    """Whether there is a terminal, and this process may read from it now (it is not in the background)."""
-    try:
-        fd = os.open(TTY, os.O_RDWR | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(fd) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-
-
 def confirm(question: str) -> bool | None:
     """Ask yes or no, outside of a loop; anything but yes is no. ``None``: there is no terminal."""
     if not has_terminal():
         return None
-    with open(os.open(TTY, os.O_RDWR | os.O_NOCTTY), "r+b", buffering=0) as tty:
-        _forget_what_was_typed(tty.fileno())
-        tty.write(_encoded(f"{escape_for_terminal(question)} [y/N] "))
+    with Keyboard() as keyboard:
+        keyboard.prompt(f"{escape_for_terminal(question)} [y/N]")
         try:
-            answer = tty.readline()
+            return is_yes(keyboard.read() or b"")
         except KeyboardInterrupt:
-            tty.write(b"\n")
+            keyboard.write("\n")
             raise
-    return _is_yes(answer)
 
 
 class TerminalApprover:
-    """Shows a question in words and waits for ``y``; Ctrl-C, end of file and silence are a no.
+    """Shows a question in words and waits for ``y``; ``v`` shows all that was cut; end of file and silence are a no.
+
+    Ctrl-C means the whole command: the question is taken back with it, and the call ends as cancelled.
 
     Args:
         by: Who sits there, for the audit.
@@ -78,92 +63,46 @@ class TerminalApprover:
         async with self._one_at_a_time:
             if not has_terminal():
                 return Decision(verdict="deny", by="nobody", how="nobody", reason=NO_TERMINAL)
-            fd = os.open(TTY, os.O_RDWR | os.O_NOCTTY)
-            try:
-                answer = await _ask(fd, question)
-            finally:
-                os.close(fd)
-        allowed = answer is not None and _is_yes(answer)
+            with Keyboard() as keyboard:
+                allowed = await _ask(keyboard, question)
         return Decision(verdict="allow" if allowed else "deny", by=self._by, how="terminal")
 
 
-async def _ask(fd: int, question: Question) -> bytes | None:
-    """What was typed; ``None`` for Ctrl-C, end of file, and no answer in time."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[bytes | None] = loop.create_future()
+async def _ask(keyboard: Keyboard, question: Question) -> bool:
+    from dragoman.service.approving import whole_lines
 
-    def settle(line: bytes | None) -> None:
-        if not answer.done():
-            answer.set_result(line)
-
-    def readable() -> None:
+    whole = whole_lines(question)
+    is_cut = whole != question.lines
+    _show(keyboard, f"\n{question.tier}: {question.text}")
+    if is_cut:
+        keyboard.show("  (some of it is cut or on one line here: v shows all of it)")
+    while True:
+        left_s = max(0.0, question.expires_at - time.time())
+        keyboard.prompt(f"Approve? [y/N{'/v' if is_cut else ''}] (within {_in_words(left_s)})")
         try:
-            settle(os.read(fd, 4096) or None)
-        except OSError:
-            settle(None)
-
-    left_s = max(0.0, question.expires_at - time.time())
-    _forget_what_was_typed(fd)
-    give_back = _take_ctrl_c(loop, lambda: settle(None))  # before the question is there: the answer may come at once
-    loop.add_reader(fd, readable)
-    try:
-        text = escape_for_terminal(f"\n{question.tier}: {question.text}\n")
-        _write(fd, f"{text}Approve? [y/N] (within {_in_words(left_s)}) ")
-        # A second more: the chain has the same deadline, and its word for it is *expired*.
-        line = await asyncio.wait_for(answer, left_s + 1.0)
-    except (TimeoutError, asyncio.CancelledError) as exc:
-        _write(fd, "\nno answer: not approved\n")
-        if isinstance(exc, TimeoutError):
-            return None
-        raise
-    finally:
-        loop.remove_reader(fd)
-        give_back()
-    if line is None:
-        _write(fd, "\n")
-    return line
-
-
-def _take_ctrl_c(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> Callable[[], None]:
-    """Let Ctrl-C mean something else until the returned function is called."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        loop.add_signal_handler(signal.SIGINT, on_signal)
-    except (NotImplementedError, RuntimeError, ValueError):  # not the main thread: Ctrl-C is somebody else's
-        return lambda: None
-
-    def give_back() -> None:
-        loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, before)
-
-    return give_back
-
-
-def _forget_what_was_typed(fd: int) -> None:
-    """What was typed before the question was there is no answer to it."""
-    try:
-        import termios
-
-        termios.tcflush(fd, termios.TCIFLUSH)
-    except (ImportError, OSError):
-        pass
-    except Exception as exc:  # termios.error is no OSError
-        if type(exc).__name__ != "error":
+            # A second more: the chain has the same deadline, and its word for it is *expired*.
+            line = await keyboard.line(left_s + 1.0)
+        except (TimeoutError, asyncio.CancelledError) as exc:
+            keyboard.write("\nno answer: not approved\n")
+            if isinstance(exc, TimeoutError):
+                return False
             raise
+        if line is None:
+            keyboard.write("\n")
+            return False
+        if line.strip().lower() != b"v":
+            return is_yes(line)
+        _show(keyboard, "\n".join(["", question.title, *(f"  {part}" for part in whole)]))
 
 
-def _is_yes(answer: bytes) -> bool:
+def _show(keyboard: Keyboard, text: str) -> None:
+    # What goes on stands further in than any argument, so that no value can look like the next one.
+    keyboard.show(escape_for_terminal(text), hang="      ", whole_words=False)
+
+
+def is_yes(answer: bytes) -> bool:
+    """Whether somebody typed a yes."""
     return answer.strip().lower() in (b"y", b"yes")
-
-
-def _write(fd: int, text: str) -> None:
-    data = _encoded(text)
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _in_words(seconds: float) -> str:

@@ -5,16 +5,29 @@ The sentence comes from the configuration, or from the tool's name: never from a
 
 from __future__ import annotations
 
+import itertools
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dragoman.policy.chain import Call
 from dragoman.wire.escape import escape_inline
 
-MAX_VALUE_CHARS: Final = 300
-MAX_ITEMS: Final = 50
-MAX_LINES: Final = 200
+
+class Room(NamedTuple):
+    """How much of the arguments is put into words: characters of a value, items of a list, lines, depth."""
+
+    chars: int
+    items: int
+    lines: int
+    depth: int
+
+
+#: What fits into a question.
+SHORT: Final = Room(chars=300, items=50, lines=200, depth=6)
+#: What nobody sends: the depth is what Python's own JSON bears.
+WHOLE: Final = Room(chars=sys.maxsize, items=sys.maxsize, lines=sys.maxsize, depth=500)
 _IN_SENTENCE_CHARS: Final = 80
 _IN_SENTENCE_ITEMS: Final = 10
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
@@ -38,40 +51,48 @@ def title(call: Call, say: str | None = None) -> str:
     return f"{sentence} {where}"
 
 
-def lines(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The arguments, a line each and a line per item, nested ones by their path; nothing in them can break a line."""
+def lines(arguments: Mapping[str, Any], room: Room = SHORT) -> tuple[str, ...]:
+    """The arguments, a line each and a line per item, nested ones by their path; nothing in them can break a line.
+
+    Args:
+        room: What is longer is cut, and says how long it is; in ``WHOLE`` nothing is, and a text stands line by line.
+    """
     found: list[str] = []
     for name, value in arguments.items():
-        _lines(escape_inline(str(name)), value, found, 0)
-        if len(found) > MAX_LINES:
+        _lines(escape_inline(str(name)), value, found, 0, room)
+        if len(found) > room.lines:
             break
-    if len(found) > MAX_LINES:
-        found[MAX_LINES:] = ["… and more, too long to show here"]
+    if len(found) > room.lines:
+        found[room.lines :] = ["… and more, too long to show here"]
     return tuple(found)
 
 
-def _lines(label: str, value: Any, found: list[str], depth: int) -> None:
-    if len(found) > MAX_LINES:
+def _lines(label: str, value: Any, found: list[str], depth: int, room: Room) -> None:
+    if len(found) > room.lines:
         return
-    if isinstance(value, dict) and value and depth < 6:
-        for name, item in list(value.items())[:MAX_ITEMS]:
-            _lines(f"{label}.{escape_inline(str(name))}", item, found, depth + 1)
-        _more(label, len(value), "members", found)
-    elif isinstance(value, list | tuple) and value and depth < 6:
+    if isinstance(value, dict) and value and depth < room.depth:
+        for name, item in itertools.islice(value.items(), room.items):
+            _lines(f"{label}.{escape_inline(str(name))}", item, found, depth + 1, room)
+        _more(label, len(value), "members", found, room)
+    elif isinstance(value, list | tuple) and value and depth < room.depth:
         found.append(f"{label}: {len(value)} item{'' if len(value) == 1 else 's'}")
-        for index, item in enumerate(value[:MAX_ITEMS]):
+        for index, item in enumerate(itertools.islice(value, room.items)):
             if isinstance(item, dict | list | tuple) and item:
-                _lines(f"{label}[{index}]", item, found, depth + 1)
+                _lines(f"{label}[{index}]", item, found, depth + 1, room)
             else:
-                found.append(f"  - {_value(item, MAX_VALUE_CHARS)}")
-        _more(label, len(value), "items", found)
+                found.append(f"  - {_value(item, room.chars)}")
+        _more(label, len(value), "items", found, room)
+    elif room is WHOLE and isinstance(value, str) and "\n" in value:
+        parts = value.split("\n")
+        found.append(f"{label}: {len(parts)} lines")
+        found += [f"  | {escape_inline(part)}" for part in parts]
     else:
-        found.append(f"{label}: {_value(value, MAX_VALUE_CHARS)}")
+        found.append(f"{label}: {_value(value, room.chars)}")
 
 
-def _more(label: str, count: int, what: str, found: list[str]) -> None:
-    if count > MAX_ITEMS:
-        found.append(f"{label}: … and {count - MAX_ITEMS} more {what}")
+def _more(label: str, count: int, what: str, found: list[str], room: Room) -> None:
+    if count > room.items:
+        found.append(f"{label}: … and {count - room.items} more {what}")
 
 
 def _value(value: Any, limit: int) -> str:
@@ -86,8 +107,8 @@ def _value(value: Any, limit: int) -> str:
             shown = escape_inline(value[:limit])
             return shown if len(value) <= limit else f"{shown}… ({len(value):,} characters in all)"
         case int() | float():
-            text = str(value) if not isinstance(value, int) or value.bit_length() < 1000 else "a huge number"
-            return text if len(text) <= limit else text[:limit] + "…"
+            text = str(value) if not isinstance(value, int) or value.bit_length() < 1000 else hex(value)
+            return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} digits in all)"
         case dict():
             return f"an object with {len(value)} members" if value else "{}"
         case list() | tuple():

@@ -8,8 +8,14 @@ from pathlib import Path
 from dragoman.policy.approvers import CallbackApprover, DenyAll, YesApprover
 from dragoman.policy.ports import Approver
 from dragoman.policy.questions import Decision, Question
+from dragoman.policy.words import WHOLE, lines
 from dragoman.service.plumbing import person
 from dragoman.wire.escape import escape_inline
+
+
+def whole_lines(question: Question) -> tuple[str, ...]:
+    """The arguments with nothing cut and texts line by line: ``question.lines`` where that is the same; safe to print."""
+    return lines(question.arguments, WHOLE)
 
 
 def typed_by(*, terminal: bool) -> str:
@@ -27,4 +33,4 @@ def parent_program() -> str | None:
         return None
 
 
-__all__ = ["Approver", "CallbackApprover", "Decision", "DenyAll", "Question", "YesApprover", "parent_program", "typed_by"]
+__all__ = ["Approver", "CallbackApprover", "Decision", "DenyAll", "Question", "YesApprover", "parent_program", "typed_by", "whole_lines"]
