@@ -2,7 +2,7 @@
 The transcript of the demo in README.md: `python scripts/readme_demo.py` prints a fresh one, `--write` puts it into README.md.
 
 It is a real run of `dragoman demo --yes` without a terminal, in an empty folder; only what differs from run to run and from machine to
-machine is replaced: times of day, the state folder, who typed it and from which program.
+machine is replaced: times of day, the turn, the state folder, who typed it and from which program.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def normal(text: str, state: Path) -> str:
     """The text without what differs from run to run; long lines cut, since a page has no room for them."""
     text = text.replace(str(state), "~/.local/state/dragoman")
     text = re.sub(r"(?m)^(   )\d\d:\d\d:\d\d(?=  )", r"\g<1>12:00:00", text)
+    text = re.sub(r"\bdemo-[0-9a-f]{8}\b", "demo-1a2b3c4d", text)
     text = re.sub(r"approved by [^,\n]*?(?: \(from [^)\n]*\))?(?=,| \(--yes\))", "approved by ada (from bash)", text)
     return "\n".join(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in text.strip("\n").splitlines())
 

@@ -43,6 +43,15 @@ def test_version_at_every_command(words: list[str], capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == f"dragoman {__version__}\n"
 
 
+@pytest.mark.parametrize("words", [["--version", "--json"], ["--json", "call", "--version"]])
+def test_version_as_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Our contract: ``--json`` everywhere, before and after."""
+    from dragoman._version import __version__
+
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out) == {"version": __version__}
+
+
 def loaded_by(*words: str) -> set[str]:
     code = (
         "import sys\nfrom dragoman.cli.main import main\nmain(sys.argv[1:])\n"

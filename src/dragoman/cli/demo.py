@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from typing import Any
 
 import click
 
 from dragoman.cli import output
+from dragoman.cli.fit import fold
 from dragoman.cli.options import Settings, agreeing, common
 from dragoman.cli.terminal import approver_for
 from dragoman.errors import ApprovalDenied, CallFailed, ConnectionLost, InvalidArguments
 from dragoman.service import audit
 from dragoman.service.assemble import Host, Outcome
-from dragoman.service.showcase import demo_context, demo_host
+from dragoman.service.showcase import PRINCIPAL, demo_context, demo_host
 
 WIDTH = 14  # of the words on the left
 
@@ -25,17 +27,18 @@ WIDTH = 14  # of the words on the left
 def demo(settings: Settings) -> int:
     """The main job, live, on two servers that ship with Dragoman: connect, read, repair, approve, survive, write down.
 
-    Offline, nothing to configure. With --yes the risky call is approved by you; else you are asked. With no terminal it is denied.
+    Offline, nothing to configure. With --yes the risky call is approved by you; else you are asked. With no terminal it is denied. The
+    audit of it is in your state folder, marked as the demo's; no list of your servers shows the demo's.
     """
     settings.__dict__["context"] = demo_context(settings.context)
-    stage = Stage()
-    began = time.time()
+    stage = Stage(shows=not settings.json)
     settings.run(_play(settings, stage))
-    settings.run(_audit(settings, stage, began))
-    if stage.wrong:
+    settings.run(_audit(settings, stage))
+    if settings.json:
+        output.emit_json({"ok": not stage.wrong, **stage.found, "unexpected": stage.wrong})
+    elif stage.wrong:
         output.error(f"{len(stage.wrong)} of the scenes did not go as they should", "; ".join(stage.wrong))
-        return 1
-    return 0
+    return int(bool(stage.wrong))
 
 
 async def _play(settings: Settings, stage: Stage) -> None:
@@ -43,9 +46,9 @@ async def _play(settings: Settings, stage: Stage) -> None:
         await show(host, stage)
 
 
-async def _audit(settings: Settings, stage: Stage, began: float) -> None:
+async def _audit(settings: Settings, stage: Stage) -> None:
     stage.heading("All of it was written down")
-    records = [record for record in (await audit.tail(settings.context, 100)).records if record.at >= began]
+    records = (await audit.tail(settings.context, 100, turn=stage.turn)).records
     for record in records:
         if record.event == "asked":
             continue
@@ -57,9 +60,11 @@ async def _audit(settings: Settings, stage: Stage, began: float) -> None:
         at = time.strftime("%H:%M:%S", time.localtime(record.at))
         stage.say(f"{at}  {what:<16} {record.tier or '':<3} {name}  {_first_line(reason)}".rstrip())
     proof = await audit.verify(settings.context)
+    stage.found["audit"] = {"path": proof.path, "turn": stage.turn, "records": len(records), "verified": proof.ok}
     stage.expect(proof.ok, "the audit should verify")
-    stage.outcome("verified", "green", f"{proof.records} records, every chain whole ({proof.path})")
-    stage.say("see also:  dragoman audit tail | dragoman audit verify | dragoman add NAME -- CMD …")
+    stage.outcome("verified", "green", f"{len(records)} records of this demo, every chain whole")
+    stage.outcome("written to", "green", f"{proof.path}, for the principal demo: none of your servers is touched")
+    stage.say(f"see also:  dragoman audit tail --turn {stage.turn} | dragoman audit verify | dragoman add NAME -- CMD …")
 
 
 def _first_line(text: object) -> str:
@@ -68,33 +73,59 @@ def _first_line(text: object) -> str:
 
 
 class Stage:
-    """Prints the steps; counts what did not go as it should."""
+    """Prints the steps, keeps what was found for ``--json``, and counts what did not go as it should.
 
-    def __init__(self) -> None:
-        self.step = 0
+    Args:
+        shows: Whether anything is printed.
+
+    Attributes:
+        turn: Of all calls of this run.
+        found: ``servers``, ``tools``, ``calls``, ``audit``: the members of the JSON.
+    """
+
+    def __init__(self, *, shows: bool = True) -> None:
+        self.turn = f"demo-{secrets.token_hex(4)}"
+        self.found: dict[str, Any] = {"servers": [], "tools": [], "calls": []}
         self.wrong: list[str] = []
+        self._shows = shows
+        self._step = 0
 
     def heading(self, text: str) -> None:
-        self.step += 1
-        click.echo()
-        click.secho(f"{self.step}. {text}", bold=True)
+        self._step += 1
+        self._print("", "")
+        self._print(f"{self._step}. {text}", "", bold=True)
 
     def say(self, text: str) -> None:
-        click.echo("\n".join(f"   {line}" for line in text.splitlines()))
+        for line in text.splitlines():
+            self._print("", f"   {line}")
 
     def call(self, name: str, arguments: dict[str, Any]) -> None:
-        click.echo("   " + click.style(f"{'model calls':<{WIDTH}}", fg="cyan") + f"  {name} {json.dumps(arguments, ensure_ascii=False)}")
+        self._row("model calls", "cyan", f"{name} {json.dumps(arguments, ensure_ascii=False)}")
 
     def outcome(self, word: str, colour: str, text: str) -> None:
-        lines = text.splitlines() or [""]
-        click.echo("   " + click.style(f"{word:<{WIDTH}}", fg=colour) + f"  {lines[0]}")
-        for line in lines[1:]:
-            click.echo(f"   {'':<{WIDTH}}  {line}")
+        first, *more = text.splitlines() or [""]
+        self._row(word, colour, first)
+        for line in more:
+            self._row("", colour, line)
 
     def expect(self, right: bool, what: str) -> None:
         if not right:
             self.wrong.append(what)
             self.outcome("unexpected", "red", what)
+
+    def _row(self, word: str, colour: str, text: str) -> None:
+        self._print(f"   {word:<{WIDTH}}", f"  {text}", hang=" " * (WIDTH + 2) if word else "  ", fg=colour)
+
+    def _print(self, lead: str, text: str, hang: str = "   ", **style: Any) -> None:
+        """A line with its beginning styled, folded where a terminal is narrower."""
+        if self._shows:
+            folded = fold(lead + text, output.terminal_width(), hang=hang)
+            if not text:  # a heading
+                output.data(output.styled(folded, **style) if folded else "")
+            elif lead and folded.startswith(lead):
+                output.data(output.styled(lead, **style) + folded[len(lead) :])
+            else:
+                output.data(folded)
 
 
 async def show(host: Host, stage: Stage) -> None:
@@ -116,6 +147,9 @@ def _connections(host: Host, stage: Stage) -> None:
             stage.expect(False, f"{name} did not start: {slot.error}")
             continue
         server = client.server
+        stage.found["servers"].append(
+            {"name": name, "era": server.era, "revision": server.revision, "server": {"name": server.name, "version": server.version}}
+        )
         how = "handshake" if server.era == "legacy" else "stateless, no handshake"
         stage.outcome(
             name, "green", f"{server.era} era, revision {server.revision} ({how}); it calls itself {server.name} {server.version}"
@@ -125,6 +159,7 @@ def _connections(host: Host, stage: Stage) -> None:
 async def _tools(host: Host, stage: Stage) -> None:
     stage.heading("Tools found; both servers have one called 'search', so each gets a name of its own")
     tools = await host.tools()
+    stage.found["tools"] = [{"name": tool.full_name, "model_name": tool.model_name, "tier": tool.tier} for tool in tools]
     by_tier: dict[str, list[str]] = {}
     for tool in tools:
         by_tier.setdefault(tool.tier, []).append(tool.full_name)
@@ -189,4 +224,18 @@ async def _injection(host: Host, stage: Stage) -> None:
 
 async def _call(host: Host, stage: Stage, name: str, arguments: dict[str, Any]) -> Outcome:
     stage.call(name, arguments)
-    return await host.call(name, arguments)
+    outcome = await host.call(name, arguments, principal=PRINCIPAL, turn=stage.turn)
+    stage.found["calls"].append(
+        {
+            "tool": name,
+            "arguments": arguments,
+            "ok": outcome.ok,
+            "error": outcome.error.kind if outcome.error is not None else None,
+            "message": outcome.for_user() if outcome.error is not None else None,
+            "text": outcome.result.text if outcome.result is not None else None,
+            "labels": sorted(outcome.labels),
+            "findings": [finding.message for finding in outcome.findings],
+            "notes": list(outcome.notes),
+        }
+    )
+    return outcome

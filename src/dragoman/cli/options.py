@@ -207,5 +207,11 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from dragoman._version import __version__
 
-        print(f"dragoman {__version__}")
+        settings = ctx.find_object(Settings)
+        if settings is not None and settings.json:
+            from dragoman.cli.output import emit_json
+
+            emit_json({"version": __version__})
+        else:
+            print(f"dragoman {__version__}")
         ctx.exit()

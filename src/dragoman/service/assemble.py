@@ -102,7 +102,7 @@ class Host(runtime_host.Host):
                 "eras": plumbing,
                 **options,
             },
-            watcher=plumbing,
+            watcher=plumbing if context.remembers_servers else None,
             lazy=lazy,
             openers=[plumbing.open, specs_later],
         )

@@ -22,7 +22,12 @@ class Context:
         config: A configuration file that was named, or ``None`` to look for one.
         env: ``os.environ`` by default.
         cwd: The working folder by default.
+
+    Attributes:
+        remembers_servers: Whether the store learns how its servers are and what they offer.
     """
+
+    remembers_servers = True
 
     def __init__(
         self, config: str | os.PathLike[str] | None = None, *, env: Mapping[str, str] | None = None, cwd: Path | None = None

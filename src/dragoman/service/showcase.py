@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from dragoman.config.load import parse
 from dragoman.policy.ports import Approver
 from dragoman.service.assemble import Host
 from dragoman.service.context import Context
+
+#: On whose behalf its calls are made, so that its records are told from the user's.
+PRINCIPAL: Final = "demo"
 
 
 def demo_config() -> str:
@@ -38,9 +42,18 @@ price = "L0"
 """
 
 
+class DemoContext(Context):
+    """The demo's configuration in the user's state folder; nothing there that lists servers takes the demo's for the user's."""
+
+    remembers_servers = False
+
+    def log_path(self, server: str) -> Path:
+        return super().log_path(f"{PRINCIPAL}.{server}")  # a dot: no server of the user's can be called that
+
+
 def demo_context(context: Context) -> Context:
     """A context like ``context``, with the demo's configuration instead of the user's; the state folder is the same."""
-    own = Context(env=context.env, cwd=context.cwd)
+    own = DemoContext(env=context.env, cwd=context.cwd)
     own.config = parse(demo_config(), own.home / "demo.toml")
     own.redactor = context.redactor
     return own
