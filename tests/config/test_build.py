@@ -32,6 +32,8 @@ move_file = { tier = "L3", say = "Move {source} to {destination}" }
 
 [servers.web]
 url = "https://example.test/mcp"
+connect_s = 2
+idle_s = 30.5
 headers = { Authorization = "Bearer ${env:TOKEN}" }
 
 [policy]
@@ -55,9 +57,10 @@ def test_every_supported_key_arrives_in_the_model() -> None:
     assert files.tools == {"read_*": ToolConfig("L0"), "move_file": ToolConfig("L3", "Move {source} to {destination}")}
     web = config.servers["web"]
     assert (web.url, web.headers, web.command) == ("https://example.test/mcp", {"Authorization": "Bearer ${env:TOKEN}"}, None)
+    assert (web.connect_s, web.idle_s, files.connect_s, files.idle_s) == (2.0, 30.5, None, None)
     assert (web.enabled, web.default_tier, web.limits) == (True, "L2", Limits())
     assert (config.policy.approval_timeout_s, config.policy.retry_budget_per_turn, config.policy.allow_yes) == (10.5, 0, False)
-    assert config.warnings == ("dragoman.toml:27: policy.retry_budget_per_turn: has no effect yet",)
+    assert config.warnings == ("dragoman.toml:29: policy.retry_budget_per_turn: has no effect yet",)
 
 
 def test_an_empty_file_is_an_empty_configuration() -> None:
@@ -68,6 +71,7 @@ def test_an_empty_file_is_an_empty_configuration() -> None:
 
 
 S = '[servers.s]\ncommand = ["x"]\n'
+W = "[servers.w]\nurl = 'https://h/'\n"
 SENTENCES = [
     # syntax
     ("a = \n", "c.toml:1: not valid TOML: Invalid value (column 5)"),
@@ -105,6 +109,11 @@ SENTENCES = [
     # values out of range
     (S + "timeout_s = -1\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got -1"),
     (S + "timeout_s = inf\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got inf"),
+    (S + "connect_s = 3\n", "c.toml:3: servers.s.connect_s: is only for servers with a url"),
+    (S + "idle_s = 3\n", "c.toml:3: servers.s.idle_s: is only for servers with a url"),
+    (W + "connect_s = 0\n", "c.toml:3: servers.w.connect_s: must be a number of seconds above 0, got 0"),
+    (W + "idle_s = inf\n", "c.toml:3: servers.w.idle_s: must be a number of seconds above 0, got inf"),
+    (W + "idle_s = '3'\n", "c.toml:3: servers.w.idle_s: expected a number of seconds, got text ('3')"),
     (S + "timeout_s = nan\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got nan"),
     (S + "limits = { result_bytes = -5 }\n", "c.toml:3: servers.s.limits.result_bytes: must be at least 1, got -5"),
     (

@@ -63,8 +63,8 @@ def test_a_server_is_added_at_the_end_and_reads_back_as_it_was(path: Path) -> No
 def test_a_new_file_is_the_owners_alone_and_has_just_the_server(tmp_path: Path) -> None:
     """Our choice: it may hold secrets."""
     path = tmp_path / "new" / "dragoman.toml"
-    add_server(path, ServerConfig(name="web", url="https://h/", headers={"A": "b"}))
-    assert path.read_text() == '[servers.web]\nurl = "https://h/"\n\n[servers.web.headers]\nA = "b"\n'
+    add_server(path, ServerConfig(name="web", url="https://h/", connect_s=2.0, idle_s=9.5, headers={"A": "b"}))
+    assert path.read_text() == '[servers.web]\nurl = "https://h/"\nconnect_s = 2.0\nidle_s = 9.5\n\n[servers.web.headers]\nA = "b"\n'
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

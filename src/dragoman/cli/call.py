@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from dragoman.service.calls import CallReport, Surroundings
     from dragoman.service.targets import Target
 
+_FOR_TARGETS = {
+    "env": "--env",
+    "headers": "--header",
+    "cwd": "--cwd",
+    "connect_s": "--connect-timeout",
+    "idle_s": "--idle-timeout",
+    "revision": "--revision",
+}
+
 
 class BeforeDashes(click.Command):
     """Refuses words after a lone ``--``: they will be flags made from the tool's schema, and must not mean anything else till then."""
@@ -91,19 +100,17 @@ def surroundings(settings: Settings, on: str | None, options: dict[str, Any], *,
         ConfigError: An option is for servers without a configuration, and there is no ``--on``.
     """
     from dragoman.service.calls import Surroundings
-    from dragoman.service.targets import target_of
+    from dragoman.service.targets import check_seconds, target_of
 
     timeout_s: float | None = options["timeout"]
-    if timeout_s is not None and not timeout_s > 0:
-        raise ConfigError(f"a timeout of {timeout_s:g} s makes no sense", hint="give a positive number of seconds")
+    check_seconds(timeout_s)
     tracing = settings.tracing if settings.trace or settings.trace_file else None
     if on is not None:
         context = settings.context
-        env, headers, cwd, revision = options["env"], options["headers"], options["cwd"], options["revision"]
-        target = target_of((on,), context, env=env, headers=headers, cwd=cwd, timeout_s=timeout_s, revision=revision)
+        target = target_of((on,), context, timeout_s=timeout_s, **{name: options[name] for name in _FOR_TARGETS})
         on_stderr = stderr_lines(settings) if settings.verbose else None
         return Surroundings(context=context, tracing=tracing, on_stderr=on_stderr, timeout_s=timeout_s), target
-    for name, flag in (("env", "--env"), ("headers", "--header"), ("cwd", "--cwd"), ("revision", "--revision")):
+    for name, flag in _FOR_TARGETS.items():
         if options[name]:
             raise ConfigError(f"{flag} is for servers without a configuration", hint="use it with --on, or write it into the configuration")
     approver = None

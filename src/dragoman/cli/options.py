@@ -137,6 +137,8 @@ def ad_hoc(function: F) -> F:
             click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header for a URL."),
             click.option("--cwd", metavar="DIR", help="The folder the server starts in."),
             click.option("--timeout", type=float, metavar="S", help="Seconds to connect, and for each answer."),
+            click.option("--connect-timeout", "connect_s", type=float, metavar="S", help="Seconds to reach a URL (5)."),
+            click.option("--idle-timeout", "idle_s", type=float, metavar="S", help="Longest silence of a URL's server in seconds (300)."),
             click.option("--revision", metavar="DATE", callback=_revision, help="Speak only this revision of the protocol."),
         )
     ):

@@ -20,7 +20,7 @@ _POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "allow_yes")
 _POLICY_REFUSED: Final = ("servers", "ask_from")
 
 _LAUNCH: Final = ("command", "url", "cwd", "env", "inherit", "headers")
-_SERVER: Final = (*_LAUNCH, "timeout_s", "revision", "enabled", "default_tier", "limits", "tools")
+_SERVER: Final = (*_LAUNCH, "timeout_s", "connect_s", "idle_s", "revision", "enabled", "default_tier", "limits", "tools")
 _SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
 _TOOL: Final = ("tier", "say")
@@ -87,9 +87,10 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         raise table.error("names no program", "command")
     if url is not None and "${" not in url and (problem := checks.url(url)) is not None:
         raise table.error(problem, "url")
-    for key, other in (("headers", "url"), ("cwd", "command"), ("env", "command"), ("inherit", "command")):
-        if key in table and other not in table:
-            raise table.error(f"is only for servers with a {other}", key)
+    for other, keys in (("url", ("headers", "connect_s", "idle_s")), ("command", ("cwd", "env", "inherit"))):
+        for key in keys:
+            if key in table and other not in table:
+                raise table.error(f"is only for servers with a {other}", key)
     revision = table.text("revision")
     if revision is not None and (problem := checks.revision(revision)) is not None:
         raise table.error(problem, "revision")
@@ -102,6 +103,8 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         inherit=_inherit(table),
         headers=_headers(table.table("headers")),
         timeout_s=table.seconds("timeout_s"),
+        connect_s=table.seconds("connect_s"),
+        idle_s=table.seconds("idle_s"),
         revision=revision,
         enabled=table.flag("enabled", True),
         default_tier=_tier(table, "default_tier") or DEFAULT_TIER,

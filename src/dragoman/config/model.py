@@ -67,6 +67,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         cwd: As written: absolute, starting with ``~``, or relative to the file's folder.
         inherit: Names of variables to pass on from our own environment; a final ``*`` matches any ending.
         timeout_s: Deadline of one call; ``None`` is the runtime's default.
+        connect_s, idle_s: For a URL: to connect, and the longest silence; ``None`` is the runtime's default.
         revision: The protocol revision to speak; ``None`` finds it out.
         key: Where the table stands in ``source``, for error messages.
     """
@@ -79,6 +80,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     inherit: tuple[str, ...] = ()
     headers: dict[str, str] = {}
     timeout_s: float | None = None
+    connect_s: float | None = None
+    idle_s: float | None = None
     revision: str | None = None
     enabled: bool = True
     default_tier: Tier = DEFAULT_TIER

@@ -140,6 +140,8 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         "cwd": server.cwd,
         "inherit": list(server.inherit),
         "timeout_s": server.timeout_s,
+        "connect_s": server.connect_s,
+        "idle_s": server.idle_s,
         "revision": server.revision,
         "default_tier": server.default_tier if server.default_tier != DEFAULT_TIER else None,
         "enabled": None if server.enabled else False,

@@ -67,11 +67,19 @@ class ResponseUnreadable(msgspec.Struct, frozen=True):
 
 
 class RequestLost(msgspec.Struct, frozen=True):
-    """The answer to our request can no longer arrive. ``sent`` is false only where it provably never left, or was turned away unread."""
+    """The answer to our request can no longer arrive.
+
+    Attributes:
+        sent: False only where it provably never left, or was turned away unread.
+        hint: What a person can do about it, or ``None``.
+        wants_credential: It was turned away because the peer does not know who we are, or does not let us.
+    """
 
     request_id: RequestId
     reason: str
     sent: bool = True
+    hint: str | None = None
+    wants_credential: bool = False
 
 
 class ProgressReceived(msgspec.Struct, frozen=True, gc=False):

@@ -21,6 +21,21 @@ _NOT_NOW: Final = frozenset({429, 502, 503, 504})
 _OF_SESSIONS: Final = re.compile(r"session|not initialized|uninitialized", re.IGNORECASE)
 _OF_VERSIONS: Final = re.compile(r"(?:unsupported|not supported|invalid|bad)\b.{0,60}protocol.?version", re.IGNORECASE)
 _LIST: Final = re.compile(r"(?<![a-z])support(?:s|ed)\b[^0-9\n]{0,40}((?:\d{4}-\d\d-\d\d[^0-9\n]{0,8})+)", re.IGNORECASE)
+_NO_CREDENTIAL: Final = "pass one, e.g. as the header Authorization: Bearer TOKEN"
+_WRONG_SCOPE: Final = "the credential is known and not enough: get one with the scope that the challenge names"
+# By status, and by its first digit.
+_ADVICE: Final = {
+    3: "if it is the right server, use the address it names as its URL",
+    403: "it asks for no credential, so this is a rule of the server's, or of something before it",
+    404: "is the path right? endpoints often end in /mcp or /sse",
+    405: "is the path right? endpoints often end in /mcp or /sse",
+    413: "the request is too large for it: send less",
+    429: "it wants fewer requests: wait as long as it says, a minute where it does not, and call again",
+    431: "the headers are too large for it: send fewer or shorter ones",
+    503: "it is busy or down for now: wait, then call again",
+    4: "it does not take the request as it is; its own words say why",
+    5: "the fault is at the server or a proxy before it; their logs say more",
+}
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -33,6 +48,7 @@ class Refusal(msgspec.Struct, frozen=True):
         body: The first characters of an answer that was no message.
         challenge: ``WWW-Authenticate``, or ``""``.
         sent: Whether the request may have left this machine.
+        hint: What to do about it, where whoever saw it knows better than the status says.
         error: The JSON-RPC error, where it was one.
     """
 
@@ -41,6 +57,7 @@ class Refusal(msgspec.Struct, frozen=True):
     body: str = ""
     challenge: str = ""
     sent: bool = True
+    hint: str = ""
     error: ErrorBody | None = None
 
     @property
@@ -48,18 +65,24 @@ class Refusal(msgspec.Struct, frozen=True):
         """Credentials, a gateway, or no connection: asking in another era would get the same."""
         return self.status in (401, 403) or self.status in _NOT_NOW or not self.sent
 
+    @property
+    def wants_credential(self) -> bool:
+        """It names how to say who we are, or its status means nothing else."""
+        return self.status == 401 or (self.status == 403 and bool(self.challenge))
+
+    def advice(self) -> str | None:
+        """What a person can do about it."""
+        if self.hint or self.status is None:
+            return self.hint or None
+        if self.wants_credential:
+            return _WRONG_SCOPE if "insufficient_scope" in self.challenge else _NO_CREDENTIAL
+        return _ADVICE.get(self.status) or _ADVICE.get(self.status // 100)
+
     def failure(self, what: str = "") -> DragomanError:
         """The error for a person, after which nothing more is tried; ``what`` is put before the reason."""
-        if self.status == 401 or (self.status == 403 and self.challenge):
-            return AuthRequired(
-                f"the server wants a credential: {self.reason}", hint="pass one, e.g. as the header Authorization: Bearer TOKEN"
-            )
-        hint = None
-        if self.status == 403:
-            hint = "it asks for no credential, so this is a rule of the server's, or of something before it"
-        elif self.status in (404, 405):
-            hint = "is the path right? endpoints often end in /mcp or /sse"
-        return ConnectFailed(what + self.reason, status=self.status, body=self.body or None, hint=hint)
+        if self.wants_credential:
+            return AuthRequired(f"the server wants a credential: {self.reason}", hint=self.advice())
+        return ConnectFailed(what + self.reason, status=self.status, body=self.body or None, hint=self.advice())
 
 
 def versions_in(text: str) -> list[str]:

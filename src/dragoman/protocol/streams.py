@@ -128,7 +128,10 @@ class Streams:
             resumed = course is not None and course.resumed  # then the request itself was taken long ago
             sent = resumed or (refusal.sent and refusal.status not in TURNED_AWAY)
             reason = f"its stream could not be continued: {refusal.reason}" if resumed else refusal.reason
-            self._emit(RequestLost(via, reason, sent))
+            if resumed:
+                self._emit(RequestLost(via, reason, sent))
+            else:
+                self._emit(RequestLost(via, reason, sent, refusal.advice(), refusal.wants_credential))
 
     def _listening_ended(self, refusal: Refusal, position: Position | None) -> None:
         """The stream for what belongs to no request: an answer that is no stream means that none is offered, and is asked for once."""

@@ -119,8 +119,9 @@ class Delivery:
                 self.fail(request_id, self.failures.refused(request_id, error))
             case ResponseUnreadable(request_id=request_id, reason=reason, size=size):
                 self.fail(request_id, self.failures.unreadable(request_id, reason, size))
-            case RequestLost(request_id=request_id, reason=reason, sent=sent):
-                self.fail(request_id, self.failures.lost(request_id, reason, maybe_ran="perhaps" if sent else "no"))
+            case RequestLost(request_id=request_id, reason=reason, sent=sent, hint=hint):
+                lost = self.failures.unknown_here(reason, hint) if event.wants_credential else None
+                self.fail(request_id, lost or self.failures.lost(request_id, reason, maybe_ran="perhaps" if sent else "no", hint=hint))
             case AskReceived():
                 self.answering.start(event)
             case AskCancelled(request_id=request_id, reason=reason):

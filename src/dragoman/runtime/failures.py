@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from dragoman.errors import (
+    AuthRequired,
     CallFailed,
     CallTimeout,
     ConnectFailed,
@@ -76,12 +77,16 @@ class Failures:
         hint = _missing(data) if error.code == MISSING_CAPABILITY else None
         return ServerError(error.code, error.message, data, server=self.label, request_id=request_id, hint=hint)
 
-    def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan) -> ConnectionLost:
+    def unknown_here(self, reason: str, hint: str | None) -> AuthRequired:
+        """It was turned away for want of a credential."""
+        return AuthRequired(f"{self.label} wants a credential: {reason}", server=self.label, hint=hint)
+
+    def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan, hint: str | None = None) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""
         closed = self.closed
         said = f"; its last words on stderr: {_last_line(closed.detail)}" if closed is not None and closed.detail.strip() else ""
         why = closed.reason if closed is not None and request_id is None else reason
-        return ConnectionLost(f"{self.label}: {why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran)
+        return ConnectionLost(f"{self.label}: {why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
 
     def unreadable(self, request_id: RequestId, reason: str, size: int | None) -> CallFailed:
         """Bytes arrived that are its answer and are no use."""

@@ -29,7 +29,7 @@ from dragoman.runtime.opening import Opening, check_revision
 from dragoman.runtime.reopening import SETTINGS, Reopening
 from dragoman.runtime.session import CallOptions, Session
 from dragoman.runtime.subscriptions import Uris
-from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, fallback_for, transport_for
+from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, Web, fallback_for, positive, transport_for
 from dragoman.runtime.tasks import Tasks
 from dragoman.runtime.trace import logging_tap, wire_log
 from dragoman.runtime.visits import told_what_to_do, went_there
@@ -79,6 +79,8 @@ class Link:
         revision: Speak only this one; ``None`` finds out.
         timeout_s: Default deadline of every request.
         connect_timeout_s: Deadline of the handshake.
+        connect_s: For a URL: to find the host, and again to connect including TLS.
+        idle_s: For a URL: longest silence of a server that owes an answer, or whose stream is open.
         stop_s: Time a child has to end by itself and by signals, in all.
         frame_limit: Longest message accepted, in bytes.
         roots: Folders we show to a server that asks; ``None`` declares none.
@@ -109,6 +111,8 @@ class Link:
         revision: str | None = None,
         timeout_s: float = 60.0,
         connect_timeout_s: float = 30.0,
+        connect_s: float = 5.0,
+        idle_s: float = 300.0,
         stop_s: float = 5.0,
         frame_limit: int = FRAME_LIMIT,
         roots: Roots | None = None,
@@ -128,9 +132,10 @@ class Link:
         check_revision(revision)
         if not (timeout_s > 0 and connect_timeout_s > 0):
             raise LocalProtocolError("deadlines must be positive numbers of seconds")
+        web = Web(headers, positive("connect_s", connect_s), positive("idle_s", idle_s))
         asker = Asker(roots=roots, on_sampling=on_sampling, on_elicitation=on_elicitation, layers=ask_layers)
         make, shown, key = transport_for(
-            target, Place(env, inherit, base_env, cwd), headers=headers, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
+            target, Place(env, inherit, base_env, cwd), web=web, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
         )
         self.label = label or shown
         self.timeout_s = timeout_s
@@ -150,7 +155,7 @@ class Link:
             revision=revision,
             close_s=stop_s + 5.0,
             repeatable=key is not None,
-            fallback=fallback_for(target, headers=headers, frame_limit=frame_limit),
+            fallback=fallback_for(target, web=web, frame_limit=frame_limit),
             tap=on_wire or (logging_tap(self.label) if wire_log.isEnabledFor(logging.DEBUG) else None),
         )
         self._log_level: str | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from dragoman.errors import LocalProtocolError
@@ -23,6 +25,14 @@ class Place(NamedTuple):
     cwd: str | os.PathLike[str] | None = None
 
 
+class Web(NamedTuple):
+    """What is for URLs only: headers of every request, and seconds for connecting and of silence."""
+
+    headers: Mapping[str, str] | None
+    connect_s: float
+    idle_s: float
+
+
 Target = Sequence[str] | str | Transport
 
 
@@ -30,7 +40,7 @@ def transport_for(
     target: Target,
     place: Place,
     *,
-    headers: Mapping[str, str] | None,
+    web: Web,
     frame_limit: int,
     stop_s: float,
     stderr: Callable[[bytes], None] | None,
@@ -46,17 +56,18 @@ def transport_for(
             from dragoman.transports.unix import UnixTransport, socket_path
 
             path = socket_path(target)
-            if headers:
+            if web.headers:
                 raise LocalProtocolError(f"headers cannot be sent to {target}: they belong to HTTP", hint="leave headers out")
-            return (lambda: UnixTransport(path, frame_limit=frame_limit)), f"{_SOCKET}{path}", f"{_SOCKET}{path}"
+            return (lambda: UnixTransport(path, frame_limit=frame_limit, connect_s=web.connect_s)), f"{_SOCKET}{path}", f"{_SOCKET}{path}"
         from urllib.parse import urlsplit
 
         from dragoman.transports.http import HttpTransport
 
         parts = urlsplit(target)
-        first: Transport = HttpTransport(target, headers=headers, frame_limit=frame_limit)
+        make = partial(HttpTransport, target, frame_limit=frame_limit, **web._asdict())
+        first: Transport = make()
         return (
-            _fresh(first, lambda: HttpTransport(target, headers=headers, frame_limit=frame_limit)),
+            _fresh(first, make),
             first.label,
             f"{parts.scheme}://{parts.hostname}:{parts.port}",
         )
@@ -84,7 +95,7 @@ def transport_for(
     return once, target.label, None
 
 
-def fallback_for(target: Target, *, headers: Mapping[str, str] | None, frame_limit: int) -> Callable[[], Transport] | None:
+def fallback_for(target: Target, *, web: Web, frame_limit: int) -> Callable[[], Transport] | None:
     """A maker of transports to try on a URL whose server speaks nothing newer than 2024-11-05."""
     if not isinstance(target, str) or target.startswith(_SOCKET):
         return None
@@ -92,9 +103,20 @@ def fallback_for(target: Target, *, headers: Mapping[str, str] | None, frame_lim
     def make() -> Transport:
         from dragoman.transports.sse_legacy import SseTransport
 
-        return SseTransport(target, headers=headers, frame_limit=frame_limit)
+        return SseTransport(target, frame_limit=frame_limit, **web._asdict())
 
     return make
+
+
+def positive(name: str, seconds: float) -> float:
+    """``seconds``, if that is a finite number above 0.
+
+    Raises:
+        LocalProtocolError: It is none.
+    """
+    if not (isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < math.inf):
+        raise LocalProtocolError(f"{name} must be a number of seconds above 0, got {seconds!r}", hint="leave it out for the default")
+    return seconds
 
 
 def _fresh(first: Transport, make: Callable[[], Transport]) -> Callable[[], Transport]:

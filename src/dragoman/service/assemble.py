@@ -247,7 +247,10 @@ def spec_of(
         }
         if launch.command is None:
             assert launch.url is not None
-            return Client(launch.url, headers=launch.headers, **common)
+            web = {"connect_s": server.connect_s, "idle_s": server.idle_s}
+            return Client(
+                launch.url, headers=launch.headers, **{**{key: value for key, value in web.items() if value is not None}, **common}
+            )
         if not log_file:
             log_file.append(LogFile(context.log_path(server.name)))
         return Client(

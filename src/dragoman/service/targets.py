@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         env: Variables for the child.
         headers: For a URL.
         timeout_s: Of the handshake and of each request; ``None`` is the default.
+        connect_s, idle_s: For a URL: to connect, and the longest silence; ``None`` is the default.
     """
 
     command: tuple[str, ...] = ()
@@ -36,6 +38,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     cwd: str | None = None
     timeout_s: float | None = None
+    connect_s: float | None = None
+    idle_s: float | None = None
     revision: str | None = None
 
     @property
@@ -52,6 +56,8 @@ def target_of(
     headers: Sequence[str] = (),
     cwd: str | None = None,
     timeout_s: float | None = None,
+    connect_s: float | None = None,
+    idle_s: float | None = None,
     revision: str | None = None,
 ) -> Target:
     """A target from what was typed.
@@ -71,11 +77,13 @@ def target_of(
             raise ConfigError(f"the command line cannot be split: {exc}", hint="check its quotes") from None
     if not words or not words[0].strip():
         raise ConfigError("no server given", hint="name a command after '--', or a URL")
-    if timeout_s is not None and not timeout_s > 0:
-        raise ConfigError(f"a timeout of {timeout_s:g} s makes no sense", hint="give a positive number of seconds")
+    for seconds in (timeout_s, connect_s, idle_s):
+        check_seconds(seconds)
     is_url = len(words) == 1 and _URL.match(words[0]) is not None
     if is_url and cwd is not None:
         raise ConfigError("--cwd is for commands, not URLs")
+    if not is_url and not (connect_s is None and idle_s is None):
+        raise ConfigError("--connect-timeout and --idle-timeout are for URLs, not commands")
     if cwd is not None and not (context.cwd / cwd).is_dir():
         raise ConfigError(f"{cwd} is not a folder", hint="give --cwd an existing folder")
     target = Target(
@@ -85,12 +93,24 @@ def target_of(
         headers=_headers(headers),
         cwd=str(context.cwd / cwd) if cwd is not None else None,
         timeout_s=timeout_s,
+        connect_s=connect_s,
+        idle_s=idle_s,
         revision=revision,
     )
     for name, value in [*target.env.items(), *target.headers.items()]:
         if looks_secret(name):
             context.redactor.add(value)
     return target
+
+
+def check_seconds(seconds: float | None) -> None:
+    """Refuse a time that is none.
+
+    Raises:
+        ConfigError: It is not above 0, or has no end.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ConfigError(f"a timeout of {seconds:g} s makes no sense", hint="give a positive number of seconds")
 
 
 def passed_names(target: Target, context: Context) -> list[str]:
@@ -103,6 +123,10 @@ def client_for(target: Target, context: Context, **options: Any) -> Client:
     if target.timeout_s is not None:
         options = {"timeout_s": target.timeout_s, "connect_timeout_s": target.timeout_s, **options}
     if target.url is not None:
+        if target.connect_s is not None:
+            options = {"connect_s": target.connect_s, **options}
+        if target.idle_s is not None:
+            options = {"idle_s": target.idle_s, **options}
         return Client(target.url, headers=target.headers, revision=target.revision, **options)
     cwd = target.cwd or str(context.cwd)
     return Client(list(target.command), env=target.env, base_env=context.env, cwd=cwd, revision=target.revision, **options)

@@ -57,6 +57,7 @@ class StreamEnded(msgspec.Struct, frozen=True):
         body: The first characters of an answer that was no message.
         challenge: ``WWW-Authenticate``, where there was one.
         position: How far it came, where it was a stream of events.
+        hint: What to do about it, where that does not follow from the status.
     """
 
     via: RequestId | None
@@ -66,11 +67,12 @@ class StreamEnded(msgspec.Struct, frozen=True):
     body: str = ""
     challenge: str = ""
     position: Position | None = None
+    hint: str = ""
 
 
 def refusal_of(ended: StreamEnded) -> Refusal:
     """The end of a stream as the engine takes it in."""
-    return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent)
+    return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent, ended.hint)
 
 
 class Closed(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performa
 from dragoman.protocol.sse import EDGE
 from dragoman.protocol.streams import Position
 from dragoman.transports.base import Closed, Report, Sink, StreamEnded
-from dragoman.transports.http_answer import ERROR_BODY, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
+from dragoman.transports.http_answer import ERROR_BODY, NO_ANSWER, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
 from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url
 from dragoman.wire.envelope import RequestId
 
@@ -202,8 +202,8 @@ class HttpTransport:
         from dragoman.transports.http_session import explain
 
         log.debug("%s: request %r", self._label, via, exc_info=exc)
-        reason, sent = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
-        return StreamEnded(via, reason, sent, position=position)
+        broken = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
+        return StreamEnded(via, broken.reason, broken.sent, position=position, hint=broken.hint)
 
     async def _events(self, response: aiohttp.ClientResponse, via: RequestId | None, reason: str) -> StreamEnded:
         """Report what a stream of events brings; ``reason`` is how it is called when it ends in order."""
@@ -212,7 +212,7 @@ class HttpTransport:
             await events.read(response)
         except Exception as exc:
             return self._broken(via, exc, events.position)
-        return StreamEnded(via, reason, status=response.status, position=events.position)
+        return StreamEnded(via, reason, status=response.status, position=events.position, hint=NO_ANSWER)
 
     async def _post(self, session: aiohttp.ClientSession, send: Send, via: RequestId) -> StreamEnded:
         response = await self._send(session, send)
@@ -221,8 +221,8 @@ class HttpTransport:
         try:
             if send.session == "opens":
                 self._keep_session(response)
-            if coding := foreign_coding(response):
-                return StreamEnded(via, coding, status=response.status)
+            if foreign := foreign_coding(response, via):
+                return foreign
             kind = kind_of(response)
             if kind == _EVENTS and 200 <= response.status < 300:
                 return await self._events(response, via, f"HTTP {response.status}: the event stream ended without an answer")
@@ -298,8 +298,8 @@ class HttpTransport:
         if isinstance(response, tuple):
             return StreamEnded(via, response[0], status=response[1])
         try:
-            if coding := foreign_coding(response):
-                return StreamEnded(via, coding, status=response.status)
+            if foreign := foreign_coding(response, via):
+                return foreign
             kind = kind_of(response)
             if response.status == 200 and kind == _EVENTS:
                 return await self._events(response, via, "the event stream ended")

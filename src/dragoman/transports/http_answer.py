@@ -25,6 +25,12 @@ _KEPT: Final = 2048
 _SMALL: Final = 64 << 10
 
 
+# What to do about an answer whose status says that all is well.
+NOT_MCP: Final = "is this the address of an MCP endpoint? they often end in /mcp or /sse"
+NO_ANSWER: Final = "the fault is the server's, or that of a proxy that cut its answer; its log says more"
+_CODED: Final = "switch this compression off at the server or the proxy before it"
+
+
 class TooLong(NamedTuple):
     """A body over the limit, thrown away."""
 
@@ -108,13 +114,14 @@ def kind_of(response: aiohttp.ClientResponse) -> str:
     return response.content_type if "Content-Type" in response.headers else ""
 
 
-def foreign_coding(response: aiohttp.ClientResponse) -> str | None:
-    """What is wrong with the content coding, or ``None``: one that was not offered cannot be read."""
+def foreign_coding(response: aiohttp.ClientResponse, via: RequestId | None) -> StreamEnded | None:
+    """The end of an answer whose content coding was not offered and cannot be read, or ``None``."""
     stated = response.headers.get("Content-Encoding", "")
     foreign = [name for part in stated.split(",") if (name := part.strip().lower()) and name not in _OFFERED]
     if not foreign:
         return None
-    return f"HTTP {response.status}: the body is coded as {printable(', '.join(foreign))}, which was not offered (gzip and deflate were)"
+    line = f"HTTP {response.status}: the body is coded as {printable(', '.join(foreign))}, which was not offered (gzip and deflate were)"
+    return StreamEnded(via, line, status=response.status, hint=_CODED)
 
 
 async def answer(response: aiohttp.ClientResponse, kind: str, via: RequestId, limit: int, report: Callable[[Report], None]) -> StreamEnded:
@@ -139,9 +146,9 @@ def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kin
     """The end of an answer that perhaps did not settle its request, in words."""
     challenge = response.headers.get("WWW-Authenticate", "")
     text = body[:_KEPT].decode("utf-8", "replace").strip()
-    return StreamEnded(
-        via, _without_answer(response, foreign_kind, text), status=response.status, body=text, challenge=printable(challenge, 1000)
-    )
+    line = _without_answer(response, foreign_kind, text)
+    hint = "" if not 200 <= response.status < 300 else NOT_MCP if foreign_kind else NO_ANSWER
+    return StreamEnded(via, line, status=response.status, body=text, challenge=printable(challenge, 1000), hint=hint)
 
 
 async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | bytearray | TooLong:

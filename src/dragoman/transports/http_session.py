@@ -11,7 +11,7 @@ import re
 import socket
 import ssl
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -94,8 +94,34 @@ def redirect_target(response: aiohttp.ClientResponse) -> URL | None:
         return None
 
 
-def explain(exc: Exception, label: str, *, connect_s: float, idle_s: float) -> tuple[str, bool]:
-    """What went wrong in words with phase and peer, and whether the request may have left this machine."""
+class Broken(NamedTuple):
+    """How an exchange broke: a line for a person, whether the request may have left this machine, and what to do."""
+
+    reason: str
+    sent: bool
+    hint: str = ""
+
+
+def explain(exc: Exception, label: str, *, connect_s: float, idle_s: float) -> Broken:
+    """What went wrong in words, with phase and peer."""
+    reason, sent = _in_words(exc, label, connect_s=connect_s, idle_s=idle_s)
+    return Broken(reason, sent, next((hint for kinds, hint in _HINTS if isinstance(exc, kinds)), ""))
+
+
+_HINTS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
+    ((aiohttp.ClientHttpProxyError, aiohttp.ClientProxyConnectionError), "check HTTPS_PROXY or HTTP_PROXY, or set NO_PROXY for this host"),
+    (aiohttp.ClientConnectorCertificateError, "is it the right host? a private authority has to be trusted by this system"),
+    (aiohttp.ClientConnectorSSLError, "does this port speak TLS? http:// is for those that do not"),
+    (aiohttp.ClientConnectorDNSError, "check the host's name, and the network"),
+    (aiohttp.ClientConnectorError, "is the server running, and is the port right?"),
+    (aiohttp.ConnectionTimeoutError, "check host and port, or the firewall; connect_s sets how long to wait"),
+    (aiohttp.ServerTimeoutError, "is it stuck? idle_s sets how long a silence may last"),
+    (aiohttp.ServerDisconnectedError, "the server, or a proxy before it, ended; its log says more"),
+    ((aiohttp.ClientPayloadError, aiohttp.ClientResponseError), "the fault is the server's, or that of a proxy before it"),
+)
+
+
+def _in_words(exc: Exception, label: str, *, connect_s: float, idle_s: float) -> tuple[str, bool]:
     if coding := _CODING.search(str(exc)):
         return f"the body of the answer of {label} cannot be decoded as {coding.group(1)}; gzip and deflate were offered", True
     match exc:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import aiohttp
     from multidict import CIMultiDict
 
+    from dragoman.transports.http_session import Broken
+
 log = logging.getLogger("dragoman.http")
 
 FRAME_LIMIT: Final = 128 * 2**20
@@ -118,12 +120,13 @@ class SseTransport:
             if event.event == "endpoint" and not endpoint.done():
                 endpoint.set_result(event.data.decode("utf-8", "replace"))
 
+        hint = ""
         try:
             reason = await self._stream(session, events, other, endpoint)
         except Exception as exc:
-            reason, _ = self._explain(exc)
+            reason, _, hint = self._explain(exc)
         if not endpoint.done():
-            endpoint.set_exception(ConnectFailed(reason))
+            endpoint.set_exception(ConnectFailed(reason, hint=hint or "is this the address of its event stream? it often ends in /sse"))
             return
         endpoint.exception()  # seen, also where nobody waits any more
         self._end(reason)
@@ -139,8 +142,9 @@ class SseTransport:
             endpoint.set_exception(ConnectFailed(response[0], status=response[1]))
             return response[0]
         try:
-            if coding := foreign_coding(response):
-                return coding
+            if foreign := foreign_coding(response, None):
+                endpoint.set_exception(refusal_of(foreign).failure())
+                return foreign.reason
             kind = kind_of(response)
             if response.status != 200 or kind != "text/event-stream":
                 body = await read(response, ERROR_BODY)
@@ -181,14 +185,14 @@ class SseTransport:
                 finally:
                     response.close()
         except Exception as exc:
-            reason, sent = self._explain(exc)
-            ended = StreamEnded(via, reason, sent)
+            broken = self._explain(exc)
+            ended = StreamEnded(via, broken.reason, broken.sent, hint=broken.hint)
         if via is not None:
             self._report(ended)
         else:
             log.debug("%s did not take a notice: %s", self.label, ended.reason)
 
-    def _explain(self, exc: Exception) -> tuple[str, bool]:
+    def _explain(self, exc: Exception) -> Broken:
         from dragoman.transports.http_session import explain
 
         log.debug("%s", self.label, exc_info=exc)
