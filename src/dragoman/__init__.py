@@ -53,10 +53,12 @@ if TYPE_CHECKING:
     from dragoman.runtime.subscriptions import Change, Changes
     from dragoman.runtime.tasks import TaskHandle
     from dragoman.service.assemble import Host
+    from dragoman.wire.alerts import Alert
     from dragoman.wire.listing import Prompt, Resource, ResourceTemplate, Tool
     from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
 _HOME = {
+    "Alert": "dragoman.wire.alerts",
     "Client": "dragoman.runtime.client",
     "Progress": "dragoman.runtime.progress",
     "Change": "dragoman.runtime.subscriptions",
@@ -82,6 +84,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Alert",
     "ApprovalDenied",
     "ApprovalExpired",
     "ApprovalPending",

@@ -40,13 +40,16 @@ headers = { Authorization = "Bearer ${env:TOKEN}" }
 approval_timeout_s = 10.5
 retry_budget_per_turn = 0
 allow_yes = false
+
+[alerts]
+webhook = "https://hooks.example.test/${env:HOOK}"
 """
 
 
 def test_every_supported_key_arrives_in_the_model() -> None:
     """Our choice: the reference of the file."""
-    config = parse(FULL, Path("dragoman.toml"), project=True)
-    assert config.project
+    config = parse(FULL, Path("dragoman.toml"))
+    assert not config.project
     assert config.path == Path("dragoman.toml")
     assert (config.client.name, config.client.version) == ("my-agent", "1")
     files = config.servers["files"]
@@ -60,7 +63,16 @@ def test_every_supported_key_arrives_in_the_model() -> None:
     assert (web.connect_s, web.idle_s, files.connect_s, files.idle_s) == (2.0, 30.5, None, None)
     assert (web.enabled, web.default_tier, web.limits) == (True, "L2", Limits())
     assert (config.policy.approval_timeout_s, config.policy.retry_budget_per_turn, config.policy.allow_yes) == (10.5, 0, False)
+    assert config.alerts.webhook == "https://hooks.example.test/${env:HOOK}"
     assert config.warnings == ("dragoman.toml:29: policy.retry_budget_per_turn: has no effect yet",)
+
+
+def test_webhook_of_a_project_file_is_not_used_and_that_is_said() -> None:
+    """Nobody agreed to it, and a variable in it would carry our secrets away."""
+    config = parse(FULL, Path("dragoman.toml"), project=True)
+    assert config.project
+    assert config.alerts.webhook is None
+    assert any("alerts.webhook: has no effect in a project file" in warning for warning in config.warnings)
 
 
 def test_an_empty_file_is_an_empty_configuration() -> None:
@@ -122,6 +134,8 @@ SENTENCES = [
     ),
     ("policy.retry_budget_per_turn = -1\n", "c.toml:1: policy.retry_budget_per_turn: must be at least 0, got -1"),
     ("policy.approval_timeout_s = 0\n", "c.toml:1: policy.approval_timeout_s: must be a number of seconds above 0, got 0"),
+    ("alerts.webhook = 'ftp://x'\n", "c.toml:1: alerts.webhook: expected a URL with http:// or https://"),
+    ("alerts.webhook = 'unix:///x'\n", "c.toml:1: alerts.webhook: expected a URL with http:// or https://"),
     # names, tiers, patterns
     (
         '[servers."a.b"]\n',

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from dragoman.config.describe import describe
 from dragoman.config.load import parse
 
@@ -25,3 +27,16 @@ def test_a_configuration_is_shown_without_its_secrets_and_without_what_is_not_se
         }
     }
     assert shown["path"] == "c.toml"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("https://u:p@hooks.test/T0/secret", "https://hooks.test/[redacted]"),
+        ("${env:HOOK}", "${env:HOOK}"),
+        ("https://hooks.test/${env:HOOK}", "https://hooks.test/[redacted]"),
+    ],
+)
+def test_the_path_of_a_webhook_is_a_secret(written: str, shown: str) -> None:
+    """Whoever knows it can post there."""
+    assert describe(parse(f"alerts.webhook = '{written}'", Path("c.toml")))["alerts"] == {"webhook": shown}

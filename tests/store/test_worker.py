@@ -13,8 +13,10 @@ import pytest
 from dragoman.errors import DragomanError
 from dragoman.store import schema
 from dragoman.store import worker as worker_module
+from dragoman.store.records import StoreFailure
 from dragoman.store.sqlite import SqliteStore
 from dragoman.store.verify import verify
+from tests.runtime.fakes import until
 from tests.store.entries import entry, locked
 
 BOUND_S = 30
@@ -225,3 +227,21 @@ async def test_opening_that_is_cancelled_ends_its_thread(tmp_path: Path) -> None
     async with await SqliteStore.open(path) as store:
         await store.append_durably(entry(1))
     assert verify(path).records == 1
+
+
+async def test_queue_that_stays_full_stops_the_audit_and_not_the_caller(tmp_path: Path) -> None:
+    """Nothing hangs: behind a lock that never ends, records are counted as lost, and it is told once."""
+    told: list[StoreFailure] = []
+    path = tmp_path / "store.sqlite3"
+    async with await SqliteStore.open(path, max_queued=2, patience_s=0.3, on_failure=told.append) as store:
+        with locked(path):
+            async with asyncio.timeout(30):
+                for number in range(20):
+                    await store.append(entry(number))
+            await until(lambda: bool(told))
+        (failure,) = told
+        assert "kept locked by another program" in failure.error
+        with pytest.raises(DragomanError, match="audit record not written"):
+            await store.append_durably(entry(99))
+    assert store.failure is not None
+    assert store.failure.lost >= 18

@@ -70,6 +70,7 @@ def show(settings: Settings) -> None:
         return
     output.say(f"# {found['path'] or 'no file: everything at its default'}{' (a project file)' if found['project'] else ''}")
     tables = {"client": {key: value for key, value in found["client"].items() if value is not None}, "policy": found["policy"]}
+    tables["alerts"] = found["alerts"]
     for name, server in found["servers"].items():
         tables[f"servers.{_key(name)}"] = server
     for heading, values in tables.items():

@@ -7,13 +7,13 @@ from typing import Final
 from ..wire.tier import DEFAULT_TIER, Tier, is_tier
 from . import checks
 from .limits import check_servers
-from .model import ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
+from .model import AlertsConfig, ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
 from .table import Table
 
 # A key is moved from the second or third tuple to the first by whoever builds what it asks for.
 # REFUSED: protection, or a promise of who may do what. To load the file without it would be a lie.
 # INERT: only comfort or speed is lost, so the file is loaded with a warning.
-_TOP: Final = ("client", "servers", "policy")
+_TOP: Final = ("client", "servers", "policy", "alerts")
 _TOP_REFUSED: Final = ("store", "principals")
 
 _POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "allow_yes")
@@ -53,6 +53,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
         client=_client(top.table("client")),
         servers=servers,
         policy=_policy(top.table("policy"), warnings),
+        alerts=_alerts(top.table("alerts"), warnings, project=project),
         warnings=tuple(warnings),
     )
 
@@ -205,3 +206,18 @@ def _policy(table: Table, warnings: list[str]) -> PolicyConfig:
         retry_budget_per_turn=table.integer("retry_budget_per_turn", default.retry_budget_per_turn, least=0),
         allow_yes=table.flag("allow_yes", default.allow_yes),
     )
+
+
+def _alerts(table: Table, warnings: list[str], *, project: bool) -> AlertsConfig:
+    table.only(("webhook",))
+    webhook = table.text("webhook")
+    if webhook is None:
+        return AlertsConfig()
+    if "${" not in webhook and (problem := checks.webhook(webhook)) is not None:
+        raise table.error(problem, "webhook")
+    if project:  # nobody agreed to it, and it would get what our variables hold
+        warnings.append(
+            str(table.error("has no effect in a project file; it counts in your own file, or in one named by --config", "webhook"))
+        )
+        return AlertsConfig()
+    return AlertsConfig(webhook=webhook)

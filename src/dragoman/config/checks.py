@@ -61,6 +61,12 @@ def url(text: str) -> str | None:
     return None if parts.hostname else "the URL names no host"
 
 
+def webhook(text: str) -> str | None:
+    """The address of a webhook, with all variables resolved."""
+    web = text.startswith(("http://", "https://"))
+    return url(text) if web else "expected a URL with http:// or https://"
+
+
 def variable_name(name: str) -> str | None:
     """Names of environment variables, as the operating system accepts them."""
     return None if name and "=" not in name and "\0" not in name else f"{name!r} cannot be the name of an environment variable"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .model import Config, ServerConfig
-from .secrets import mask_server
+from .secrets import mask_address, mask_server
 
 
 def describe(config: Config) -> dict[str, object]:
@@ -15,6 +15,7 @@ def describe(config: Config) -> dict[str, object]:
         "project": config.project,
         "client": msgspec.to_builtins(config.client),
         "policy": msgspec.to_builtins(config.policy),
+        "alerts": {"webhook": mask_address(config.alerts.webhook)} if config.alerts.webhook is not None else {},
         "servers": {name: describe_server(server) for name, server in config.servers.items()},
         "warnings": list(config.warnings),
     }

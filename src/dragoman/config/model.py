@@ -135,6 +135,12 @@ class PolicyConfig(msgspec.Struct, frozen=True):
     allow_yes: bool = True
 
 
+class AlertsConfig(msgspec.Struct, frozen=True):
+    """Who is told of alerts, besides the log: a URL that gets them as JSON, variables unresolved."""
+
+    webhook: str | None = None
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A whole configuration.
 
@@ -149,6 +155,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientConfig = ClientConfig()
     servers: dict[str, ServerConfig] = {}
     policy: PolicyConfig = PolicyConfig()
+    alerts: AlertsConfig = AlertsConfig()
     warnings: tuple[str, ...] = ()
 
 

@@ -197,6 +197,14 @@ def mask_server(server: ServerConfig) -> ServerConfig:
     )
 
 
+def mask_address(url: str) -> str:
+    """A URL whose path may be a secret, as those of webhooks are: its origin; one that is a variable as it is."""
+    if _WHOLE_VARIABLE.fullmatch(url):
+        return url
+    scheme, found, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}/{MASK}" if found else MASK
+
+
 _WHOLE_VARIABLE: Final = re.compile(r"(?:(?:Bearer|Basic|token) )?\$\{(?:env|secret):[A-Za-z_][A-Za-z0-9_]*\}", re.IGNORECASE)
 
 

@@ -25,6 +25,7 @@ from dragoman.policy.dispatch import DEFAULT_RESULT_BYTES
 from dragoman.policy.ports import Caller, Redact, Resolved
 from dragoman.policy.registry import ToolRegistry
 from dragoman.policy.stack import Stack
+from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.client import Client
 from dragoman.runtime.loops import run_on
 from dragoman.runtime.offers import HostTool, offered
@@ -55,6 +56,11 @@ class Host:
         withdraw: Takes back open questions about one server, or (``None``) all.
         openers: Awaited before anything else when the host opens.
         closers: Awaited after everything else when the host closes, e.g. the store.
+        on_alert: Gets each alert; may be ``async``, and may raise, which is logged.
+        alerts: Instead of ``on_alert``.
+
+    Attributes:
+        alerts: Tells alerts; an :data:`~dragoman.wire.alerts.AlertSink` for whoever sees something that a person should know at once.
     """
 
     def __init__(
@@ -70,7 +76,10 @@ class Host:
         withdraw: Callable[[str | None], None] | None = None,
         closers: Sequence[Callable[[], Awaitable[object]]] = (),
         openers: Sequence[Callable[[], Awaitable[object]]] = (),
+        on_alert: OnAlert | None = None,
+        alerts: AlertBook | None = None,
     ) -> None:
+        self.alerts = alerts if alerts is not None else AlertBook(on_alert, redact=redact)
         self.registry = ToolRegistry(self._load)
         self._options = options or {}
         self._watching = Watching(watcher)
@@ -145,6 +154,7 @@ class Host:
                 await closer()
             except Exception:
                 log.exception("the host did not close in good order")
+        await self.alerts.close(LAST_WORDS_S)
 
     async def __aenter__(self) -> Self:
         return await self.open()

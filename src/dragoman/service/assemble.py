@@ -28,10 +28,11 @@ from dragoman.policy.ports import Approver
 from dragoman.policy.rules import Rules, ToolRule
 from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
+from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.client import Client
 from dragoman.runtime.slots import ServerSpec
 from dragoman.runtime.trace import Tap, logging_tap, wire_log
-from dragoman.service import trust
+from dragoman.service import alerts, trust
 from dragoman.service.context import Context
 from dragoman.service.plumbing import Plumbing
 from dragoman.transports.logfile import LogFile
@@ -60,6 +61,7 @@ class Host(runtime_host.Host):
         context: Context | None = None,
         tap_for: TapFor | None = None,
         layers: Mapping[str, Sequence[Layer]] | None = None,
+        on_alert: OnAlert | None = None,
         **options: Any,
     ) -> Host:
         """A host over the servers of a configuration file.
@@ -73,6 +75,7 @@ class Host(runtime_host.Host):
             context: Instead of ``path``, ``env`` and ``cwd``.
             tap_for: Makes a tap of the wire for each server.
             layers: Layers of the program's own, by the name of the layer that they stand right inside of, e.g. ``resolve``.
+            on_alert: Gets each :class:`~dragoman.Alert`, besides the log and the webhook of the file; may be ``async``.
             options: Handlers for what servers ask: ``roots``, ``on_sampling``, ``on_elicitation``, ``on_log``.
 
         Raises:
@@ -84,7 +87,8 @@ class Host(runtime_host.Host):
         inspect.signature(Client).bind(None, **options)  # TypeError now, and not in the background when servers start
         context = context or Context(path, env=env, cwd=cwd)
         config = context.config
-        plumbing = Plumbing(context.store_path)
+        book = alerts.book(context, on_alert)
+        plumbing = Plumbing(context.store_path, alerts.audit_stopped(book))
 
         async def specs_later() -> None:
             for server in config.servers.values():
@@ -103,6 +107,7 @@ class Host(runtime_host.Host):
                 **options,
             },
             watcher=plumbing if context.remembers_servers else None,
+            alerts=book,
             lazy=lazy,
             openers=[plumbing.open, specs_later],
         )
@@ -121,10 +126,11 @@ class Host(runtime_host.Host):
         **options: Any,
     ) -> Host:
         """A host over one server that has no configuration: no tiers; validation, limits, trace and audit stay on."""
-        plumbing = Plumbing(context.store_path)
+        book = AlertBook(redact=context.redactor.redact_text)
+        plumbing = Plumbing(context.store_path, alerts.audit_stopped(book))
         spec = ServerSpec(name=name, make_client=make_client, rules=Rules(name), timeout_s=timeout_s, result_bytes=result_bytes)
         options = {"eras": plumbing, **options}
-        return cls._of(plumbing, context, specs=[spec], options=options, lazy=True, adhoc=True, openers=[plumbing.open])
+        return cls._of(plumbing, context, specs=[spec], options=options, alerts=book, lazy=True, adhoc=True, openers=[plumbing.open])
 
     @classmethod
     def _of(

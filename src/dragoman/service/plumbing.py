@@ -10,13 +10,14 @@ import hashlib
 import logging
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.policy.ports import AuditEvent
-from dragoman.store.records import AuditEntry, Catalog, Health, KnownEra
+from dragoman.store.records import AuditEntry, Catalog, Health, KnownEra, StoreFailure
 from dragoman.store.sqlite import SqliteStore
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN, Era
@@ -29,10 +30,11 @@ class Plumbing:
 
     Args:
         path: The database file.
+        on_failure: Is told, once and on the event loop, when ordinary records can no longer be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, on_failure: Callable[[StoreFailure], None] | None = None) -> None:
+        self._path, self._on_failure = path, on_failure
         self._store: SqliteStore | None = None
 
     @property
@@ -56,7 +58,7 @@ class Plumbing:
         if self._store is not None:
             return
         try:
-            self._store = await SqliteStore.open(self._path)
+            self._store = await SqliteStore.open(self._path, on_failure=self._on_failure)
         except DragomanError as exc:
             if self._path.is_dir() or not os.access(self._path if self._path.exists() else self._path.parent, os.W_OK):
                 raise ConfigError(str(exc), hint="set DRAGOMAN_HOME to a folder you can write") from exc

@@ -6,6 +6,7 @@ Several processes, and several stores in one process, may have the same file ope
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,18 +51,21 @@ class SqliteStore:
         max_queued: int = MAX_QUEUED,
         linger_s: float = LINGER_S,
         patience_s: float = 10.0,
+        on_failure: Callable[[StoreFailure], None] | None = None,
     ) -> SqliteStore:
         """Open or make the file, and bring its schema up to date.
 
         Args:
             max_queued: Records that may wait for the disk; beyond it ``append`` waits.
             linger_s: How long an ordinary record may wait for others, to be written in one transaction with them.
-            patience_s: How long opening, durable records and questions wait for a lock that another program holds.
+            patience_s: How long opening, durable records, questions and a full queue wait for a lock that another program holds.
+            on_failure: Is told, once and on the event loop, when ordinary records can no longer be written; without it that is logged.
 
         Raises:
             DragomanError: It cannot be used; the message says why.
         """
-        worker = Worker(path, clock or SystemClock(), max_queued=max_queued, linger_s=linger_s, patience_s=patience_s)
+        tell = _on_this_loop(on_failure) if on_failure is not None else None
+        worker = Worker(path, clock or SystemClock(), max_queued=max_queued, linger_s=linger_s, patience_s=patience_s, on_failure=tell)
         opened = Reply()
         worker.start(opened)
         try:
@@ -97,7 +101,11 @@ class SqliteStore:
             space = Reply()
             worker.wait_for_space(space)
             try:
-                await space.future
+                async with asyncio.timeout(self._patience_s):
+                    await space.future
+            except TimeoutError:
+                worker.report_locked(self._patience_s)
+                break
             except asyncio.CancelledError:
                 worker.put(entry)  # over the bound: how a cancelled call ended must be written too
                 raise
@@ -212,3 +220,13 @@ class SqliteStore:
 
     async def forget_server(self, server: str) -> None:
         await self._write(lambda con: tables.forget_server(con, server))
+
+
+def _on_this_loop(callback: Callable[[StoreFailure], None]) -> Callable[[StoreFailure], None]:
+    loop = asyncio.get_running_loop()
+
+    def tell(failure: StoreFailure) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            loop.call_soon_threadsafe(callback, failure)
+
+    return tell

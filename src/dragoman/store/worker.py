@@ -18,6 +18,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,17 @@ _WRITER = "INSERT INTO writers VALUES (?, ?, ?, ?, ?, ?, ?)"
 class Worker:
     """One thread, one connection, one chain.  ``put`` and ``submit`` are for any thread of the process that made it."""
 
-    def __init__(self, path: Path | str, clock: Clock, *, max_queued: int, linger_s: float, patience_s: float) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        clock: Clock,
+        *,
+        max_queued: int,
+        linger_s: float,
+        patience_s: float,
+        on_failure: Callable[[StoreFailure], None] | None = None,
+    ) -> None:
+        self._on_failure = on_failure
         self.path, self.clock, self.max_queued = Path(os.path.abspath(path)), clock, max_queued
         self.writer = this_writer(clock.now())
         self._linger_s, self._patience_s = linger_s, patience_s
@@ -133,6 +144,11 @@ class Worker:
             except IndexError:  # the thread came back and took it
                 break
         self._give_up(rest, store_error(f"store {self.path} did not answer within {after_s:g} s", hint))
+
+    def report_locked(self, after_s: float) -> None:
+        """The queue has been full for ``after_s``: from now on records are counted as lost, so that nobody waits for ever."""
+        hint = "end the program that keeps it locked, then start again"
+        self._fail(store_error(f"store {self.path} is kept locked by another program: {after_s:g} s, and its queue is full", hint), lost=0)
 
     def _hurry(self) -> None:
         self._wake.set()
@@ -278,7 +294,11 @@ class Worker:
                 self._failure = StoreFailure(error=str(error), at=self.clock.now(), lost=lost)
             else:
                 self._failure = msgspec.structs.replace(before, lost=before.lost + lost)
-        if before is None:
+        if before is not None:
+            return
+        if self._on_failure is not None:
+            self._on_failure(self._failure)
+        else:
             _log.error("%s; audit records are no longer written", error)
 
     def _sign_off(self) -> None:
