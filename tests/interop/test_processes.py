@@ -29,7 +29,7 @@ async def test_twenty_connects_in_a_row_leave_no_process_and_no_descriptor() -> 
     before = children()
     counts: list[int] = []
     for _ in range(20):
-        async with Client(SERVERS["npm"](), timeout_s=20) as client:
+        async with Client(SERVERS["npm"](), timeout_s=20, guardian=False) as client:
             assert len(await client.list_tools()) == 9
         assert children() == before
         counts.append(len(os.listdir("/proc/self/fd")))
@@ -40,7 +40,10 @@ async def test_twenty_connects_in_a_row_leave_no_process_and_no_descriptor() -> 
 async def test_two_clients_of_one_command_have_a_process_each(kind: str) -> None:
     """Nothing is shared but the remembered era."""
     before = children()
-    async with Client(SERVERS[kind](), timeout_s=20) as one, Client(SERVERS[kind](), timeout_s=20) as two:
+    async with (
+        Client(SERVERS[kind](), timeout_s=20, guardian=False) as one,
+        Client(SERVERS[kind](), timeout_s=20, guardian=False) as two,
+    ):
         assert len(children() - before) == 2
         first, second = await asyncio.gather(one.list_tools(), two.list_tools())
         assert first == second
@@ -53,7 +56,7 @@ async def test_two_clients_of_one_command_have_a_process_each(kind: str) -> None
 async def test_killed_server_ends_its_calls_with_a_name(kind: str) -> None:
     """The process is killed from outside while a call is on its way."""
     before = children()
-    async with Client(SERVERS[kind](), timeout_s=20) as client:
+    async with Client(SERVERS[kind](), timeout_s=20, guardian=False) as client:
         (pid,) = children() - before
         os.kill(pid, signal.SIGSTOP)  # so that it cannot answer first
         call = asyncio.create_task(client.list_tools())

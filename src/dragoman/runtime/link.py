@@ -95,6 +95,7 @@ class Link:
         cache: Keep results for as long as the server says (stateless era); a cache of your own may be shared by several clients.
         principal: On whose behalf: private results are kept for each alone.
         tasks: Let calls of tools be answered later, where tool and server do so.
+        guardian: For a command: have a small process, shared by all clients, end it if this process is killed.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Link:
         cache: ResultCache | bool = True,
         principal: str | None = None,
         tasks: bool = False,
+        guardian: bool = True,
     ) -> None:
         check_revision(revision)
         if not (timeout_s > 0 and connect_timeout_s > 0):
@@ -135,7 +137,7 @@ class Link:
         web = Web(headers, positive("connect_s", connect_s), positive("idle_s", idle_s))
         asker = Asker(roots=roots, on_sampling=on_sampling, on_elicitation=on_elicitation, layers=ask_layers)
         make, shown, key = transport_for(
-            target, Place(env, inherit, base_env, cwd), web=web, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
+            target, Place(env, inherit, base_env, cwd, guardian), web=web, frame_limit=frame_limit, stop_s=stop_s, stderr=stderr
         )
         self.label = label or shown
         self.timeout_s = timeout_s

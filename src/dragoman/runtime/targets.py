@@ -17,12 +17,16 @@ _SOCKET: Final = "unix://"
 
 
 class Place(NamedTuple):
-    """Where a command starts: the variables set for it, the names of more to pass on, where those come from, and the folder."""
+    """Where a command starts: the variables set for it, the names of more to pass on, where those come from, and the folder.
+
+    ``guarded``: the guardian ends it if this process is killed.
+    """
 
     env: Mapping[str, str] | None = None
     inherit: Sequence[str] = ()
     base_env: Mapping[str, str] | None = None
     cwd: str | os.PathLike[str] | None = None
+    guarded: bool = True
 
 
 class Web(NamedTuple):
@@ -81,7 +85,15 @@ def transport_for(
         environment = child_environment(place.env, place.inherit, place.base_env)
 
         def spawn() -> Transport:
-            return StdioTransport(command, env=environment, cwd=place.cwd, frame_limit=frame_limit, stop_s=stop_s, stderr_sink=stderr)
+            return StdioTransport(
+                command,
+                env=environment,
+                cwd=place.cwd,
+                frame_limit=frame_limit,
+                stop_s=stop_s,
+                stderr_sink=stderr,
+                guarded=place.guarded,
+            )
 
         return spawn, shlex.join(command), "\0".join([*command, str(place.cwd or "")])
     used: list[Transport] = []

@@ -15,18 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dragoman.errors import SpawnFailed
+from dragoman.transports.guardian import GUARDIAN
 
 _STDIN, _STDOUT, _STDERR, _PIDFD = range(4)
 _KILL_WAIT_S: Final = 0.5
 _POLL_S: Final = 0.02
 
 
-def spawn(command: Sequence[str], *, env: Mapping[str, str] | None, cwd: str | os.PathLike[str] | None = None) -> Child:
+def spawn(
+    command: Sequence[str], *, env: Mapping[str, str] | None, cwd: str | os.PathLike[str] | None = None, guarded: bool = True
+) -> Child:
     """Start a program with three pipes, as the leader of a new session and process group.
 
     Args:
         command: Program and arguments; the program is looked up in ``env``'s PATH. No shell sees it.
         env: The whole environment of the child; ``None`` is a copy of ours.
+        guarded: The guardian ends its group if we are killed.
 
     Raises:
         SpawnFailed: It cannot be run; the message names the program and the reason, ``hint`` the next step.
@@ -57,6 +61,8 @@ def spawn(command: Sequence[str], *, env: Mapping[str, str] | None, cwd: str | o
     finally:
         _close_all(theirs)
     process.returncode = 0  # we reap it ourselves; this keeps Popen from doing it, or warning that nobody did
+    if guarded:
+        GUARDIAN.watch(process.pid)
     return Child(process.pid, ours)
 
 
@@ -182,6 +188,7 @@ class Child:
             self._poll.cancel()
         self._on_exit = None
         self._finalizer.detach()
+        GUARDIAN.forget(self.pid)
 
     def _check(self) -> None:
         """Look whether the process has ended, leaving it unreaped where the system can do that."""
@@ -318,6 +325,7 @@ def _abandoned(pid: int, owner: int, fds: list[int]) -> None:
     """Nobody stopped the child: its object was collected, or the interpreter exits. A fork of us leaves the child alone."""
     if os.getpid() == owner:
         _kill_and_reap(pid)
+        GUARDIAN.forget(pid)
     _close_all(fds)
 
 

@@ -33,6 +33,7 @@ class StdioTransport(LinePipe):
         stop_s: How long ``close`` may take: see ``Child.stop``.
         stderr_sink: Gets what the child writes on stderr, e.g. ``LogFile(...).write``. Dropped when it raises.
         label: What to call the server in messages; by default the program and, after a launcher, what it launches.
+        guarded: The guardian ends it if this process is killed.
     """
 
     def __init__(
@@ -45,10 +46,11 @@ class StdioTransport(LinePipe):
         stop_s: float = 5.0,
         stderr_sink: Callable[[bytes], None] | None = None,
         label: str | None = None,
+        guarded: bool = True,
     ) -> None:
         super().__init__(label if label is not None else name_of(command), frame_limit)
         self._command, self._env, self._cwd = command, env, cwd
-        self._stop_s, self._stderr_sink = stop_s, stderr_sink
+        self._stop_s, self._stderr_sink, self._guarded = stop_s, stderr_sink, guarded
         self._child: Child | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stderr_tail = b""
@@ -69,7 +71,7 @@ class StdioTransport(LinePipe):
         """Start the process. Raises ``SpawnFailed``; a process that starts and ends at once is a ``Closed`` report."""
         if self._child is not None or self._closing:
             raise LocalProtocolError(f"the connection to {self.label} was opened before; make a new one")
-        child = self._child = spawn(self._command, env=self._env, cwd=self._cwd)
+        child = self._child = spawn(self._command, env=self._env, cwd=self._cwd, guarded=self._guarded)
         self._loop = asyncio.get_running_loop()
         self._report, self._opened = report, True
         self._in, self._out = child.stdin, child.stdout
