@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.actions import HTTP, STDIO, CloseStream, Send, SetTimer, Traits
 from dragoman.protocol.asks import MAX_OPEN_ASKS
-from dragoman.protocol.connection import Connection, State
+from dragoman.protocol.connection import Connection
 from dragoman.protocol.events import (
     AskCancelled,
     AskReceived,
@@ -62,7 +62,7 @@ class EveryRequestSettlesOnce(RuleBasedStateMachine):
             return None
         return data.draw(st.sampled_from([None, request_id, *self.started[-3:]]))
 
-    @precondition(lambda self: self.connection.state is State.OPEN)
+    @precondition(lambda self: self.connection.state == "open")
     @rule(method=st.sampled_from(["tools/call", "prompts/get", "server/discover"]), progress=st.booleans())
     def start(self, method: str, progress: bool) -> None:
         self.started.append(self.connection.start_request(method, {"name": "x"}, progress=progress))
@@ -109,7 +109,7 @@ class EveryRequestSettlesOnce(RuleBasedStateMachine):
     @rule(data=st.data())
     def abandon(self, data: st.DataObject) -> None:
         request_id = data.draw(st.sampled_from(self.started))
-        if not self.settled[request_id] and self.connection.state is State.OPEN:
+        if not self.settled[request_id] and self.connection.state == "open":
             self.abandoned.add(request_id)
         self.connection.abandon(request_id, "enough")
         self._drain()
@@ -158,8 +158,8 @@ class EveryRequestSettlesOnce(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_open_after_the_end(self) -> None:
-        assert self.ended == (self.connection.state is State.CLOSED)
-        assert self.connection.state is State.OPEN or self.connection.open_requests == 0
+        assert self.ended == (self.connection.state == "closed")
+        assert self.connection.state == "open" or self.connection.open_requests == 0
 
     def teardown(self) -> None:
         if hasattr(self, "connection"):

@@ -260,6 +260,9 @@ def test_no_bytes_make_the_engine_raise_or_lose_a_request(data: bytes, revision:
 
 
 @given(mutated(), st.sampled_from(["2025-03-26", "2025-11-25", "2026-07-28"]))
+@example(b'{"jsonrpc": "2.0", "id": "\x00", "error": {}}', "2025-03-26")
+@example(b'{"jsonrpc": "2.0", "id": "\\q", "error": {}}', "2025-03-26")
+@example(b'{"jsonrpc": "2.0", "id": "\xff", "error": {}}', "2025-11-25")
 def test_no_damaged_message_makes_the_engine_raise_or_lose_a_request(data: bytes, revision: str) -> None:
     check_any(data, revision)
 

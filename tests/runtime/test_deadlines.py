@@ -89,8 +89,17 @@ def test_calls_one_after_another_set_few_timers() -> None:
         loop.advance(0.001)
         deadlines.discard(key)
     assert loop.set < 10
-    assert len(deadlines._heap) < 100
     assert loop.armed <= 1
+
+
+def test_many_that_hang_are_looked_at_few_times_and_are_hardly_late() -> None:
+    """Each look reads the whole table: as many looks as requests would cost the square of their number."""
+    loop, deadlines, expired = new()
+    for key in range(1, 2_001):
+        deadlines.add(key, 10 + key / 1_000_000)
+    loop.advance(10.0 + 0.002 + 0.002)
+    assert expired == list(range(1, 2_001))
+    assert loop.set < 20
 
 
 def test_pause_stops_the_time_and_nests() -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from dragoman.protocol.events import SAMPLE, ErrorReceived, Event, PeerViolation, ResponseUnreadable, ResultReceived, short
 from dragoman.protocol.handshake import ClientHandshake
-from dragoman.protocol.pending import PendingTable
+from dragoman.protocol.pending import Entry, PendingTable
 from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error, decode_plain_error
 
 
@@ -37,10 +37,14 @@ class Answers:
 
     def take(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray, status: int | None = None) -> None:
         """One message without a method; ``status`` is HTTP's, where it was not one of success."""
-        result, error = envelope.result, envelope.error
+        result, error, stated = envelope.result, envelope.error, envelope.id
+        if error is UNSET and result is not UNSET and (via is None or via == stated):  # nearly every answer ends here
+            entry = self._pending.settle(stated)
+            if entry is not None:
+                self._take_result(stated, entry, result)  # type: ignore[arg-type]  # what was in the table is an id
+                return
         if error is not UNSET and bytes(error) == b"null":
             error = UNSET  # some servers always write both members
-        stated = envelope.id
         request_id: RequestId | None
         if stated is UNSET or stated is None:
             if via is None or error is UNSET:
@@ -75,7 +79,11 @@ class Answers:
         elif result is UNSET:
             self._violation("empty", "an answer with neither result nor error", message)
             self._unreadable(request_id, entry.handshake, "the answer has neither result nor error", None)
-        elif entry.handshake and self._handshake is not None:
+        else:
+            self._take_result(request_id, entry, result)
+
+    def _take_result(self, request_id: RequestId, entry: Entry, result: Raw) -> None:
+        if entry.handshake and self._handshake is not None:
             self._handshake.on_result(request_id, result)
         else:
             self._emit(ResultReceived(request_id, result))

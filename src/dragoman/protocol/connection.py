@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -57,21 +57,15 @@ from dragoman.wire.envelope import (
 from dragoman.wire.methods import CANCELLED, INITIALIZED
 from dragoman.wire.revisions import ALL, Era
 
+State = Literal["new", "handshaking", "open", "closed"]
+"""Where a connection stands. Words, not an enumeration: looking a member up costs 0.1 µs, several times a call."""
+
 
 class Role(Enum):
     """Which side we are."""
 
     CLIENT = "client"
     SERVER = "server"
-
-
-class State(Enum):
-    """Where a connection stands."""
-
-    NEW = "new"
-    HANDSHAKING = "handshaking"
-    OPEN = "open"
-    CLOSED = "closed"
 
 
 class Connection:
@@ -95,7 +89,7 @@ class Connection:
         known: Era | None = None,
     ) -> None:
         self.role = role
-        self.state = State.NEW
+        self.state: State = "new"
         self.peer: Peer | None = None
         self.identity = identity
         self.traits = traits
@@ -154,17 +148,17 @@ class Connection:
 
     def begin(self) -> None:
         """Start: a client sends its first message, a server waits for one."""
-        if self.state is not State.NEW:
-            raise LocalProtocolError(f"the connection was started before (it is {self.state.value})")
+        if self.state != "new":
+            raise LocalProtocolError(f"the connection was started before (it is {self.state})")
         if self._client is not None:
-            self.state = State.HANDSHAKING
+            self.state = "handshaking"
             self._client.start()
         else:
-            self.state = State.OPEN
+            self.state = "open"
 
     def tick(self) -> None:
         """The timer asked for by a ``SetTimer`` has run out."""
-        if self.state is State.HANDSHAKING and self._client is not None:
+        if self.state == "handshaking" and self._client is not None:
             self._client.on_timer()
 
     def start_request(
@@ -193,8 +187,8 @@ class Connection:
         Raises:
             LocalProtocolError: Not open, not declared by the peer, or the params cannot be written as JSON.
         """
-        if self.state is not State.OPEN:
-            raise LocalProtocolError(f"{method} cannot be sent: the connection is {self.state.value}")
+        if self.state != "open":
+            raise LocalProtocolError(f"{method} cannot be sent: the connection is {self.state}")
         if method not in self._permits.allowed and not force:
             raise self._permits.explain(method)
         request_id = self._pending.open(method)
@@ -206,12 +200,13 @@ class Connection:
             if isinstance(exc, LocalProtocolError):
                 raise
             raise LocalProtocolError(f"the params of {method} cannot be written as JSON: {exc}") from exc
-        self._actions.append(Send(message, request_id, self._stamp.headers(method, params, headers), self._session))
+        sent_headers = self._stamp.headers(method, params, headers) if self.traits.headers else ()
+        self._actions.append(Send(message, request_id, sent_headers, self._session))
         return request_id
 
     def notify(self, method: str, params: Params = None) -> None:
         """Send a one-way message."""
-        if self.state is not State.OPEN:
+        if self.state != "open":
             return
         self._send(Notification(method, UNSET if params is None else params), self._stamp.headers(method, params))
 
@@ -237,7 +232,7 @@ class Connection:
         if self.traits.request_scoped_streams:
             self._streams.forget(request_id)
             self._actions.append(CloseStream(request_id))
-        if self.state is State.OPEN and not (self._stamp.modern and self.traits.cancel_closes_stream):
+        if self.state == "open" and not (self._stamp.modern and self.traits.cancel_closes_stream):
             self.notify(CANCELLED, {"requestId": request_id, "reason": reason[:200]})
 
     # --- feeding ------------------------------------------------------------------------------------------------
@@ -290,14 +285,14 @@ class Connection:
             refusal: How it ended.
             position: How far it came, where it was a stream of events.
         """
-        if self.state is not State.CLOSED:
+        if self.state != "closed":
             self._streams.ended(via, refusal, position)
 
     def receive_eof(self, reason: str) -> None:
         """Nothing more will arrive: every open request is lost."""
-        if self.state is State.CLOSED:
+        if self.state == "closed":
             return
-        self.state = State.CLOSED
+        self.state = "closed"
         for request_id, entry in self._pending.drain():
             if not entry.handshake:
                 self._events.append(RequestLost(request_id, reason))
@@ -306,14 +301,14 @@ class Connection:
 
     def close(self, reason: str = "closed") -> None:
         """End the connection from our side."""
-        if self.state is not State.CLOSED:
+        if self.state != "closed":
             self._actions.append(Close(reason))
             self.receive_eof(reason)
 
     # --- classifying --------------------------------------------------------------------------------------------
 
     def _classify(self, envelope: Envelope, via: RequestId | None, message: bytes | bytearray, status: int | None) -> None:
-        if self.state is State.CLOSED:
+        if self.state == "closed":
             return
         method, request_id = envelope.method, envelope.id
         if method is UNSET:
@@ -370,7 +365,7 @@ class Connection:
 
     def _negotiated(self, peer: Peer) -> None:
         self.peer = peer
-        self.state = State.OPEN
+        self.state = "open"
         self._stamp = self._make_stamp(peer.revision, peer.era == "modern")
         self._session = "none" if peer.era == "modern" else "within"
         self._asks.modern_client = self._notices.modern_server = self.role is Role.CLIENT and peer.era == "modern"

@@ -103,7 +103,10 @@ def response_id(head: bytes, tail: bytes) -> RequestId | None:
         match = next(reversed(list(_ID.finditer(tail))), None)
         if match is None or not re.fullmatch(rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*', tail[match.end() :]):
             return None
-    value = json.loads(match.group(1))
+    try:
+        value = json.loads(match.group(1), strict=False)
+    except ValueError:  # an escape that is none, bytes that are no text
+        return None
     return value if isinstance(value, (int, str)) else None
 
 

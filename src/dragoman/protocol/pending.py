@@ -6,6 +6,7 @@ Ids are keys by value *and* type: 7 and "7" are different requests.
 from __future__ import annotations
 
 import msgspec
+from msgspec import UnsetType
 
 from dragoman.wire.envelope import RequestId
 
@@ -43,9 +44,9 @@ class PendingTable:
         """Look at an open request without taking it out."""
         return self._entries.get(request_id)
 
-    def settle(self, request_id: RequestId) -> Entry | None:
+    def settle(self, request_id: RequestId | UnsetType | None) -> Entry | None:
         """Take the request out, or ``None`` if it is not open: the one way out of the table."""
-        return self._entries.pop(request_id, None)
+        return self._entries.pop(request_id, None)  # type: ignore[arg-type]  # an absent id is no key, and finds none
 
     def alias(self, request_id: RequestId) -> RequestId | None:
         """The open request that an id of the wrong type can only mean: ``"7"`` or ``7.0`` for 7, and the reverse."""

@@ -21,7 +21,7 @@ from dragoman.runtime.link import Link, ServerInfo
 from dragoman.runtime.listing import decode_completion
 from dragoman.runtime.progress import Progress, progress_sink
 from dragoman.runtime.prompts import texts
-from dragoman.runtime.session import RequestOptions
+from dragoman.runtime.session import NO_OPTIONS, RequestOptions
 from dragoman.runtime.subscriptions import Changes, Filter
 from dragoman.runtime.tasks import Send, TaskHandle, Tasks
 from dragoman.runtime.tracing import Trace, meta_of
@@ -85,16 +85,16 @@ class Client(Link):
         if type(arguments) is not dict:
             _check_object(arguments)
         params = {"name": name, "arguments": arguments or {}}
-        options: RequestOptions = {}
+        options: RequestOptions = NO_OPTIONS
         if on_progress is not None or meta is not None or trace is not None or force:
             options = {"on_progress": progress_sink(on_progress), "meta": _merged(meta, trace), "force": force}
-        if self._tasks is not None:
+        if self._tasks is None and not self._mirrors:
+            raw = await self._send("tools/call", params, timeout_s, options)  # type: ignore[arg-type]  # the wider one only adds a key
+        elif self._tasks is not None:
             wait_s = self.timeout_s if timeout_s is None else timeout_s
             raw = await self._on_our_loop(self._tasks.call(name, self._sender(params, wait_s), wait_s, options))
-        elif self._mirrors:
-            raw = await self._sender(params, timeout_s)({}, **options)
         else:
-            raw = await self._request("tools/call", params, timeout_s, **options)
+            raw = await self._sender(params, timeout_s)({}, **options)
         return self._decoded("tools/call", decode_tool_result, raw)
 
     async def start_task(

@@ -20,7 +20,7 @@ from msgspec import Raw
 
 from dragoman.errors import ConnectionLost, DragomanError, LocalProtocolError
 from dragoman.protocol.actions import Action, Send, SetTimer
-from dragoman.protocol.connection import Connection, State
+from dragoman.protocol.connection import Connection
 from dragoman.protocol.events import Peer, ProgressReceived
 from dragoman.protocol.stamp import Params
 from dragoman.runtime.deadlines import Deadlines
@@ -41,6 +41,9 @@ MAX_BACKLOG: Final = 4096
 
 class Driver:
     """One engine, one transport, one event loop.
+
+    Attributes:
+        now: The time that deadlines are counted in, in seconds, once opened.
 
     Args:
         connection: A fresh engine.
@@ -64,6 +67,7 @@ class Driver:
         self.connection = connection
         self.transport = transport
         self.label = label
+        self._try_send: Callable[[Send], bool] | None = getattr(transport, "try_send", None)
         self._tap = tap
         self._close_s = close_s
         self._delivery = Delivery(label, handlers, self._answer, self._spawn)
@@ -74,6 +78,7 @@ class Driver:
         self._drainer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.now: Callable[[], float]
         self._deadlines: Deadlines | None = None
         self._closing: asyncio.Task[None] | None = None
         self._closers: set[asyncio.Task[Any] | None] = set()
@@ -110,6 +115,7 @@ class Driver:
         """
         loop = self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(loop, self._expired)
+        self.now = loop.time
         ready: asyncio.Future[Peer] = loop.create_future()
         self._delivery.ready = ready
         try:
@@ -161,7 +167,7 @@ class Driver:
                 f"{method} cannot be sent with a deadline of {timeout_s:g} s", hint="give a positive number of seconds"
             )
         connection = self.connection
-        if connection.state is State.CLOSED:
+        if connection.state == "closed":
             raise self._failures.lost(None, "the connection is closed", maybe_ran="no")
         request_id = connection.start_request(method, params, progress=on_progress is not None, meta=meta, headers=headers, force=force)
         if opened is not None:
@@ -169,28 +175,20 @@ class Driver:
         future: asyncio.Future[Raw] = loop.create_future()
         waiter = self._waiters[request_id] = Waiter(future, timeout_s, on_progress)
         self._deadlines.add(request_id, timeout_s)  # type: ignore[arg-type]  # our own ids are integers
-        task = asyncio.current_task()
-        cancels = task.cancelling() if task is not None else 0
         try:
             for action in connection.actions():
                 if type(action) is Send:
                     if self._tap is not None:
                         self._show("→", action.message)
-                    waiter.sender = task
-                    await self.transport.perform(action)
-                    waiter.sender = None
-                    if waiter.freed:
-                        await asyncio.sleep(0)  # our own cancellation arrives here, not in the caller's code
-                        raise asyncio.CancelledError  # it has been swallowed by the transport
+                    if self._try_send is None or not self._try_send(action):
+                        await self._hand_over(action, waiter)
                 else:
                     self._backlog.append(action)
                     self._drain_actions()
             return await future
         except asyncio.CancelledError:
-            # Ours (freed from a pipe that nobody reads, by the deadline or the end of the connection), unless the caller's came as well.
-            if task is None or not waiter.freed or task.uncancel() > cancels:
-                self._abandon(request_id, future, "cancelled by the caller")
-                raise
+            self._abandon(request_id, future, "cancelled by the caller")
+            raise
         except Exception as exc:
             answered = future.done()
             self._abandon(request_id, future, "it could not be sent")
@@ -200,7 +198,23 @@ class Driver:
         finally:
             self._waiters.pop(request_id, None)
             self._deadlines.discard(request_id)  # type: ignore[arg-type]  # as above
-        return future.result()
+
+    async def _hand_over(self, action: Send, waiter: Waiter) -> None:
+        """Await the transport, unless the request ends before its bytes are gone: its caller is freed from a pipe that nobody reads."""
+        task = waiter.sender = asyncio.current_task()
+        cancels = task.cancelling() if task is not None else 0
+        try:
+            await self.transport.perform(action)
+            waiter.sender = None
+            if waiter.freed:
+                await asyncio.sleep(0)  # our own cancellation arrives here, not in the caller's code
+                raise asyncio.CancelledError  # it has been swallowed by the transport
+        except asyncio.CancelledError:
+            # Ours, unless the caller's came as well.
+            if task is None or not waiter.freed or task.uncancel() > cancels:
+                raise
+        finally:
+            waiter.sender = None
 
     def _abandon(self, request_id: RequestId, future: asyncio.Future[Raw], reason: str) -> None:
         self.connection.abandon(request_id, reason)  # nothing, if it is settled
@@ -278,7 +292,7 @@ class Driver:
 
     async def _close(self, reason: str) -> None:
         self._delivery.closing = True
-        if self.connection.state is State.OPEN:
+        if self.connection.state == "open":
             log.info("%s: %s", self.label, reason)
         self.connection.close(reason)
         self.connection.actions()  # Close itself is what transport.close() does

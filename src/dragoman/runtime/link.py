@@ -229,7 +229,7 @@ class Link:
     def is_open(self) -> bool:
         """Whether calls can be made right now."""
         driver = getattr(self._session, "driver", None)
-        return driver is not None and driver.connection.state.value == "open"
+        return driver is not None and driver.connection.state == "open"
 
     def on_change(self, callback: Callable[[str], None]) -> None:
         """Call ``callback(method)`` inside the reader when a list changed; it must only take note."""
@@ -247,18 +247,22 @@ class Link:
         return await (work if asyncio.get_running_loop() is driver.loop else driver.elsewhere(work))
 
     async def _request(self, method: str, params: Mapping[str, Any], timeout_s: float | None, **options: Unpack[CallOptions]) -> Raw:
+        return await self._send(method, params, timeout_s, options)
+
+    async def _send(self, method: str, params: Mapping[str, Any], timeout_s: float | None, options: CallOptions | None = None) -> Raw:
         session = self._connected()
         driver = session.driver
         if asyncio.get_running_loop() is not driver.loop:
-            return await driver.elsewhere(self._request(method, params, timeout_s, **options))
+            return await driver.elsewhere(self._send(method, params, timeout_s, options))
         if self._reopening.busy is not None:
             driver = await self._reopening.ready()
         if self._log_level is not None:
+            options = options.copy() if options is not None else {}
             options["meta"] = {META_LOG_LEVEL: self._log_level, **(options.get("meta") or {})}
         wait_s = self.timeout_s if timeout_s is None else timeout_s
         began = time.monotonic()
         try:
-            result = await session.request(method, params, timeout_s=wait_s, **options)
+            result = await session.request(method, params, wait_s, options)
         except CallFailed as exc:
             took_s = time.monotonic() - began
             if await went_there(session, exc):  # a person may take long, which does not count
@@ -267,7 +271,7 @@ class Link:
                 raise
             wait_s = max(wait_s - (time.monotonic() - began), 0.001)
             try:
-                result = await session.request(method, params, timeout_s=wait_s, **options)
+                result = await session.request(method, params, wait_s, options)
             except CallFailed as again:
                 raise told_what_to_do(again) from exc
         self._reopening.answered = True

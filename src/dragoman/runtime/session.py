@@ -11,13 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Final, TypedDict
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, InvalidResult
-from dragoman.protocol.connection import State
 from dragoman.protocol.events import Peer, ProgressReceived, short
 from dragoman.runtime.asking import Asker
 from dragoman.runtime.driver import Driver
@@ -62,6 +61,9 @@ class CallOptions(RequestOptions, total=False):
     """The same, and what concerns all rounds: ``on_round`` is called when the server wants something first."""
 
     on_round: Callable[[], Any] | None
+
+
+NO_OPTIONS: Final[RequestOptions] = {}
 
 
 class Session:
@@ -129,7 +131,7 @@ class Session:
 
     def on_ended(self, reason: str) -> None:
         """Tell the parts of ours, unless another connection took its place."""
-        if self.closed or self.driver.connection.state is State.CLOSED:
+        if self.closed or self.driver.connection.state == "closed":
             for ending in self.endings[:]:
                 ending(reason)
 
@@ -147,7 +149,7 @@ class Session:
     # --- requests -----------------------------------------------------------------------------------------------
 
     async def request(
-        self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float, **call_options: Unpack[CallOptions]
+        self, method: str, params: Mapping[str, Any] | None, timeout_s: float, call_options: CallOptions | None = None
     ) -> Raw:
         """The result of a request, after as many rounds as the server needs (at most ten).
 
@@ -155,20 +157,32 @@ class Session:
             CallFailed: As :meth:`Driver.request`; also when the server's questions could not be answered.
         """
         driver = self.driver
-        on_round = call_options.pop("on_round", None) if call_options else None
-        options: RequestOptions = call_options
+        on_round: Callable[[], Any] | None = None
+        options: RequestOptions = NO_OPTIONS
+        if call_options:
+            both = call_options.copy()
+            on_round, options = both.pop("on_round", None), both
         if self.peer.era == "legacy":
             return await driver.request(method, params, timeout_s=timeout_s, **options)
-        loop = asyncio.get_running_loop()
-        left_s = timeout_s
-        body = params
+        began = driver.now()
+        result = await driver.request(method, params, timeout_s=timeout_s, **options)
+        head = self._head(method, result)
+        if head is None:
+            return result
+        return await self._more_rounds(method, params, head, timeout_s - (driver.now() - began), timeout_s, on_round, options)
+
+    async def _more_rounds(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        head: _Head,
+        left_s: float,
+        timeout_s: float,
+        on_round: Callable[[], Any] | None,
+        options: RequestOptions,
+    ) -> Raw:
+        """Answer what the server asks, and send the request again, until there is a result."""
         for _ in range(MAX_ROUNDS - 1):
-            began = loop.time()
-            result = await self._one_round(method, body, left_s, timeout_s, options)
-            left_s -= loop.time() - began
-            head = self._head(method, result)
-            if head is None:
-                return result
             if on_round is not None:
                 on_round()
             body = dict(params or {})
@@ -177,22 +191,19 @@ class Session:
                 left_s -= took_s
             if head.requestState is not UNSET:
                 body["requestState"] = head.requestState
-        result = await self._one_round(method, body, left_s, timeout_s, options)
-        if self._head(method, result) is not None:
-            raise CallFailed(f"{self.label} still asks after {MAX_ROUNDS} rounds of one call of {method}", server=self.label)
-        return result
-
-    async def _one_round(
-        self, method: str, body: Mapping[str, Any] | None, left_s: float, timeout_s: float, options: RequestOptions
-    ) -> Raw:
-        if left_s <= 0 < timeout_s:
-            raise self.too_late(timeout_s)
-        try:
-            return await self.driver.request(method, body, timeout_s=left_s, **options)
-        except CallTimeout as exc:
-            if left_s == timeout_s:
-                raise
-            raise self.too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
+            if left_s <= 0:
+                raise self.too_late(timeout_s)
+            began = self.driver.now()
+            try:
+                result = await self.driver.request(method, body, timeout_s=left_s, **options)
+            except CallTimeout as exc:
+                raise self.too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
+            left_s -= self.driver.now() - began
+            another = self._head(method, result)
+            if another is None:
+                return result
+            head = another
+        raise CallFailed(f"{self.label} still asks after {MAX_ROUNDS} rounds of one call of {method}", server=self.label)
 
     def too_late(self, timeout_s: float, request_id: RequestId | None = None) -> CallTimeout:
         """The error of a call whose time is over."""

@@ -18,7 +18,6 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import CallTimeout, ConnectionLost, DragomanError, LocalProtocolError
-from dragoman.protocol.connection import State
 from dragoman.runtime.caching import is_within
 from dragoman.wire.envelope import RequestId
 from dragoman.wire.methods import (
@@ -257,9 +256,9 @@ class Changes:
     async def _goes_on(self, exc: ConnectionLost, driver: Driver) -> bool:
         """Whether to ask again, after the right time."""
         session = self._link._session
-        if driver.connection.state is State.CLOSED:
+        if driver.connection.state == "closed":
             now = await self._link._reopening.ready()
-            if now is driver or now.connection.state is State.CLOSED:
+            if now is driver or now.connection.state == "closed":
                 self._end("closed") if session.closed else self._end("lost", exc)
                 return False
             return True

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dragoman.protocol.actions import STDIO, Close, Send, SetTimer, Traits
-from dragoman.protocol.connection import Connection, Role, State
+from dragoman.protocol.connection import Connection, Role
 from dragoman.protocol.events import Event
 from dragoman.protocol.handshake import Identity
 from dragoman.wire.listing import Implementation
@@ -62,7 +62,7 @@ class ConnectionPair:
         """A pair that has agreed on ``revision``."""
         pair = cls(ours=(revision,), **more)
         pair.begin()
-        assert pair.client.state is State.OPEN
+        assert pair.client.state == "open"
         pair.take()
         return pair
 

@@ -10,6 +10,9 @@ A custom transport is one small class::
         async def open(self, report): ...     # start reading; call report(Received(...)) for each message
         async def perform(self, action): ...  # Send: write one message; others as far as they make sense
         async def close(self): ...            # idempotent, bounded; afterwards report(Closed(...)) has been called
+
+It may have ``try_send(action) -> bool`` too, which takes a :class:`~dragoman.protocol.actions.Send` as ``perform`` does where that
+needs no waiting, and is false otherwise with nothing done: it saves a coroutine for each message.
 """
 
 from __future__ import annotations

@@ -56,6 +56,14 @@ class LinePipe:
         elif type(action) is Close:
             await self.close()
 
+    def try_send(self, action: Send) -> bool:
+        """Take a message as :meth:`perform` does, without a coroutine; false, and nothing done, where that might have to wait."""
+        message = action.message
+        if len(self._backlog) + len(message) > _HIGH:
+            return False
+        self._write(message)
+        return True
+
     async def close(self) -> None:
         """End the channel."""
         raise NotImplementedError

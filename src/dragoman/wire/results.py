@@ -128,7 +128,7 @@ def decode_tool_result(raw: Raw | bytes) -> ToolResult:
         shape = _decode_tool(raw)
     except msgspec.ValidationError:
         return _salvage_tool_result(raw)
-    return ToolResult(cast("list[Content]", shape.content), shape.structuredContent, bool(shape.isError), raw)
+    return ToolResult(shape.content, shape.structuredContent, shape.isError is True, raw)  # type: ignore[arg-type]  # no cast: it costs time
 
 
 def _salvage_tool_result(raw: Raw | bytes) -> ToolResult:
