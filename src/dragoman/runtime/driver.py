@@ -25,6 +25,7 @@ from dragoman.protocol.events import Peer, ProgressReceived
 from dragoman.protocol.stamp import Params
 from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.delivery import Delivery, Handlers, Waiter
+from dragoman.runtime.loops import on_loop
 from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport, refusal_of
 from dragoman.wire.envelope import RequestId
 
@@ -250,19 +251,8 @@ class Driver:
         Raises:
             ConnectionLost: That loop has ended, or ends meanwhile.
         """
-        loop = self._loop
-        assert loop is not None
-        if loop.is_closed() or not loop.is_running():
-            coroutine.close()
-            raise self._failures.lost(None, "the event loop that the client was opened on is over", maybe_ran="no")
-        running = asyncio.run_coroutine_threadsafe(coroutine, loop)
-        try:
-            return await asyncio.wrap_future(running)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
-                raise
-            raise self._failures.lost(None, "the event loop that the client was opened on has ended", maybe_ran="perhaps") from None
+        assert self._loop is not None
+        return await on_loop(self._loop, coroutine, self._failures)
 
     async def quiet(self, timeout_s: float) -> None:
         """Wait until no request is open, but no longer than that."""

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from dragoman.errors import LocalProtocolError
+from dragoman.runtime.failures import Failures
 
 T = TypeVar("T")
 
@@ -33,3 +34,22 @@ async def run_on(loop: asyncio.AbstractEventLoop | None, coroutine: Coroutine[An
         if task is None or task.cancelling():
             raise
         raise LocalProtocolError("the event loop that the host was opened on has ended") from None
+
+
+async def on_loop(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T], failures: Failures) -> T:
+    """Run on the loop that a connection lives on, from another thread's loop.
+
+    Raises:
+        ConnectionLost: That loop has ended, or ends meanwhile.
+    """
+    if loop.is_closed() or not loop.is_running():
+        coroutine.close()
+        raise failures.lost(None, "the event loop that the client was opened on is over", maybe_ran="no")
+    running = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return await asyncio.wrap_future(running)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise failures.lost(None, "the event loop that the client was opened on has ended", maybe_ran="perhaps") from None
