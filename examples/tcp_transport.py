@@ -1,4 +1,8 @@
-"""A transport of your own: MCP over a TCP connection, one message a line. Run it to see a client use it."""
+"""
+A transport of your own, start to end, on a channel that everybody knows: lines over TCP. Run it to see a client use it.
+
+To reach a server on a port you need none of this: the target `tcp://127.0.0.1:PORT` does it.
+"""
 
 import asyncio
 import json

@@ -28,7 +28,7 @@ from dragoman.transports.base import Received, Report, Transport
 from dragoman.transports.memory import MemoryTransport, memory_pair
 from dragoman.wire.revisions import ALL, LEGACY, MODERN
 from tests.transports.loopback import Exchange, loopback
-from tests.transports.unix_peer import listening
+from tests.transports.unix_peer import listening, listening_on_a_port
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "matrix.md"
@@ -37,7 +37,7 @@ ODD: Final = ROOT / "tests" / "servers"
 VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENTS: Final = (None, *ALL)
 SERVERS: Final[tuple[tuple[str, ...], ...]] = (*((revision,) for revision in ALL), LEGACY, ALL)
-CHANNELS: Final = ("stdio", "Unix domain socket", "in memory", "Streamable HTTP", "HTTP+SSE")
+CHANNELS: Final = ("stdio", "Unix domain socket", "TCP", "in memory", "Streamable HTTP", "HTTP+SSE")
 AT_ONCE: Final = 6
 
 Json = dict[str, Any]
@@ -185,6 +185,8 @@ async def server_on(channel: str, speaks: tuple[str, ...], stack: AsyncExitStack
         return lambda: in_memory(speaks)
     if channel == "Unix domain socket":
         url = "unix://" + await stack.enter_async_context(listening(folder, lines_of(speaks)))
+    elif channel == "TCP":
+        url = f"tcp://127.0.0.1:{await stack.enter_async_context(listening_on_a_port(lines_of(speaks)))}"
     elif channel == "Streamable HTTP":
         if speaks in (MODERN, LEGACY):
             url = await stack.enter_async_context(demo(*command_of(speaks), "--http", "0"))

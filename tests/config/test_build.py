@@ -170,12 +170,21 @@ SENTENCES = [
     (S + "url = 'http://x'\n", "c.toml:3: servers.s.url: has both a command and a url; keep the one to use"),
     ("[servers.s]\ncommand = []\n", "c.toml:2: servers.s.command: names no program"),
     ("[servers.s]\nurl = ''\n", "c.toml:2: servers.s.url: expected text in quotes, got an empty text"),
-    ("[servers.s]\nurl = 'ftp://x'\n", "c.toml:2: servers.s.url: expected a URL with http://, https:// or unix://, got ftp:"),
+    ("[servers.s]\nurl = 'ftp://x'\n", "c.toml:2: servers.s.url: expected a URL with http://, https://, unix:// or tcp://, got ftp:"),
     (
         "[servers.s]\nurl = 'unix://run/x'\n",
         "c.toml:2: servers.s.url: a socket is named by an absolute path, as in unix:///run/server.sock",
     ),
-    ("[servers.s]\nurl = 'localhost'\n", "c.toml:2: servers.s.url: expected a URL with http://, https:// or unix://, got no scheme"),
+    (
+        "[servers.s]\nurl = 'tcp://10.0.0.7:7000'\n",
+        "c.toml:2: servers.s.url: 'tcp://10.0.0.7:7000' is not on this machine, and plain TCP is neither encrypted nor authenticated: "
+        "bring it here through a tunnel (ssh -L 7000:localhost:7000 …), or write tcp+unencrypted://10.0.0.7:7000 if everybody on "
+        "the way may read and change it",
+    ),
+    (
+        "[servers.s]\nurl = 'localhost'\n",
+        "c.toml:2: servers.s.url: expected a URL with http://, https://, unix:// or tcp://, got no scheme",
+    ),
     ("[servers.s]\nurl = 'http://'\n", "c.toml:2: servers.s.url: the URL names no host"),
     ("[servers.s]\nurl = 'http://h:99999/'\n", "c.toml:2: servers.s.url: not a valid URL: Port out of range 0-65535"),
     ("[servers.s]\nurl = 'http://h/a b'\n", "c.toml:2: servers.s.url: a URL cannot hold spaces or control characters"),

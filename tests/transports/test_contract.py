@@ -20,9 +20,11 @@ from dragoman.transports.http import HttpTransport
 from dragoman.transports.memory import MemoryTransport, memory_pair
 from dragoman.transports.sse_legacy import SseTransport
 from dragoman.transports.stdio import StdioTransport
+from dragoman.transports.tcp import TcpTransport
 from dragoman.transports.unix import UnixTransport
+from dragoman.wire.tcp import TcpAddress
 from tests.transports.loopback import Exchange, loopback
-from tests.transports.unix_peer import listening
+from tests.transports.unix_peer import listening, listening_on_a_port
 
 VERSION = (("MCP-Protocol-Version", "2025-11-25"),)
 SESSION = "s1"
@@ -137,7 +139,7 @@ def stream_peer() -> Callable[[Exchange], Awaitable[None]]:
     return handler
 
 
-@pytest.fixture(params=["stdio", "memory", "unix", "http", "http in a session", "sse"])
+@pytest.fixture(params=["stdio", "memory", "unix", "tcp", "http", "http in a session", "sse"])
 async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Make]:
     """What makes a transport of each kind, with a peer at its other end."""
     async with AsyncExitStack() as stack:
@@ -155,6 +157,10 @@ async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         async def unix(frame_limit: int) -> Transport:
             return UnixTransport(await stack.enter_async_context(listening(tmp_path, respond)), frame_limit=frame_limit)
 
+        async def tcp(frame_limit: int) -> Transport:
+            port = await stack.enter_async_context(listening_on_a_port(respond))
+            return TcpTransport(TcpAddress("127.0.0.1", port), frame_limit=frame_limit)
+
         def at(kind: Any, handler: Callable[[Exchange], Awaitable[None]]) -> Make:
             async def http(frame_limit: int) -> Transport:
                 made: Transport = kind((await stack.enter_async_context(loopback(handler))).url, frame_limit=frame_limit)
@@ -166,6 +172,7 @@ async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             "stdio": stdio,
             "memory": memory,
             "unix": unix,
+            "tcp": tcp,
             "http": at(HttpTransport, post_peer),
             "http in a session": at(InSession, session_peer),
             "sse": at(SseTransport, stream_peer()),
@@ -188,4 +195,12 @@ async def test_every_transport_of_ours_is_held_to_the_contract() -> None:
         for line in path.read_text().splitlines()
         if line.startswith("class ") and "Transport" in line and "(Protocol)" not in line
     }
-    assert declared == {"StdioTransport", "MemoryTransport", "UnixTransport", "HttpTransport", "SseTransport"}
+    assert declared == {
+        "StdioTransport",
+        "MemoryTransport",
+        "UnixTransport",
+        "TcpTransport",
+        "StreamTransport",
+        "HttpTransport",
+        "SseTransport",
+    }

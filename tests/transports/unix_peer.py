@@ -1,4 +1,4 @@
-"""A server on a Unix domain socket that answers each line as it is told."""
+"""A server on a Unix domain socket or a TCP port that answers each line as it is told."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from pathlib import Path
 
 _names = count()
 
+Answer = Callable[[bytes], list[bytes] | None]
 
-@asynccontextmanager
-async def listening(folder: Path, answer: Callable[[bytes], list[bytes] | None]) -> AsyncIterator[str]:
-    """The path of a socket; ``None`` for an answer hangs up. Afterwards the server is gone, the file may stay."""
-    tasks: set[asyncio.Task[None]] = set()
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+class Lines:
+    """The same answers for every connection; ``None`` for an answer hangs up."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        tasks.add(task)
+        self.tasks.add(task)
         try:
             while line := await reader.readline():
-                answers = answer(line)
+                answers = self.answer(line)
                 if answers is None:
                     break
                 writer.write(b"".join(one + b"\n" for one in answers))
@@ -31,15 +35,33 @@ async def listening(folder: Path, answer: Callable[[bytes], list[bytes] | None])
             pass  # the client left, or the test is over
         finally:
             writer.close()
-            tasks.discard(task)
+            self.tasks.discard(task)
 
-    path = str(folder / f"{next(_names)}.sock")
-    server = await asyncio.start_unix_server(serve, path, limit=1 << 24)
+    async def end(self, server: asyncio.Server) -> None:
+        server.close()
+        for task in tuple(self.tasks):
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(tuple(self.tasks), timeout=10)
+
+
+@asynccontextmanager
+async def listening(folder: Path, answer: Answer) -> AsyncIterator[str]:
+    """The path of a socket. Afterwards the server is gone, the file may stay."""
+    lines, path = Lines(answer), str(folder / f"{next(_names)}.sock")
+    server = await asyncio.start_unix_server(lines, path, limit=1 << 24)
     try:
         yield path
     finally:
-        server.close()
-        for task in tuple(tasks):
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tuple(tasks), timeout=10)
+        await lines.end(server)
+
+
+@asynccontextmanager
+async def listening_on_a_port(answer: Answer) -> AsyncIterator[int]:
+    """The port of a server on 127.0.0.1."""
+    lines = Lines(answer)
+    server = await asyncio.start_server(lines, "127.0.0.1", 0, limit=1 << 24)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        await lines.end(server)

@@ -6,6 +6,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from ..wire import tcp
 from ..wire.revisions import ALL
 from ..wire.tier import TIERS, is_tier
 
@@ -56,8 +57,14 @@ def url(text: str) -> str | None:
     if parts.scheme == "unix":
         named = parts.path.startswith("/") and not (parts.netloc or parts.query or parts.fragment)
         return None if named else "a socket is named by an absolute path, as in unix:///run/server.sock"
+    if parts.scheme in tcp.SCHEMES:
+        try:
+            tcp.tcp_address(text)
+        except tcp.BadAddress as exc:
+            return f"{exc.message}: {exc.hint}"
+        return None
     if parts.scheme not in ("http", "https"):
-        return f"expected a URL with http://, https:// or unix://, got {parts.scheme + ':' if parts.scheme else 'no scheme'}"
+        return f"expected a URL with http://, https://, unix:// or tcp://, got {parts.scheme + ':' if parts.scheme else 'no scheme'}"
     return None if parts.hostname else "the URL names no host"
 
 

@@ -14,6 +14,7 @@ from dragoman.transports.base import Transport
 
 FRAME_LIMIT: Final = 128 * 2**20
 _SOCKET: Final = "unix://"
+_LINES: Final = (_SOCKET, "tcp://", "tcp+unencrypted://")  # channels with the framing of stdio
 
 
 class Place(NamedTuple):
@@ -56,13 +57,8 @@ def transport_for(
                 f"{target!r} is neither a URL nor a list",
                 hint=f"pass a command as a list: {shlex.split(target) if target else ['python3', 'server.py']}",
             )
-        if target.startswith(_SOCKET):
-            from dragoman.transports.unix import UnixTransport, socket_path
-
-            path = socket_path(target)
-            if web.headers:
-                raise LocalProtocolError(f"headers cannot be sent to {target}: they belong to HTTP", hint="leave headers out")
-            return (lambda: UnixTransport(path, frame_limit=frame_limit, connect_s=web.connect_s)), f"{_SOCKET}{path}", f"{_SOCKET}{path}"
+        if target.startswith(_LINES):
+            return _lines(target, web, frame_limit)
         from urllib.parse import urlsplit
 
         from dragoman.transports.http import HttpTransport
@@ -107,9 +103,24 @@ def transport_for(
     return once, target.label, None
 
 
+def _lines(url: str, web: Web, frame_limit: int) -> tuple[Callable[[], Transport], str, str]:
+    """A server at a socket or a port, which speaks as on stdio."""
+    if web.headers:
+        raise LocalProtocolError(f"headers cannot be sent to {url}: they belong to HTTP", hint="leave headers out")
+    if url.startswith(_SOCKET):
+        from dragoman.transports.unix import UnixTransport, socket_path
+
+        path = socket_path(url)
+        return (lambda: UnixTransport(path, frame_limit=frame_limit, connect_s=web.connect_s)), f"{_SOCKET}{path}", f"{_SOCKET}{path}"
+    from dragoman.transports.tcp import TcpTransport, tcp_address
+
+    address = tcp_address(url)
+    return (lambda: TcpTransport(address, frame_limit=frame_limit, connect_s=web.connect_s)), address.url, address.url
+
+
 def fallback_for(target: Target, *, web: Web, frame_limit: int) -> Callable[[], Transport] | None:
     """A maker of transports to try on a URL whose server speaks nothing newer than 2024-11-05."""
-    if not isinstance(target, str) or target.startswith(_SOCKET):
+    if not isinstance(target, str) or target.startswith(_LINES):
         return None
 
     def make() -> Transport:

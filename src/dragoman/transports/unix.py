@@ -10,15 +10,14 @@ import stat
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from dragoman.errors import ConfigError, ConnectFailed, LocalProtocolError
-from dragoman.transports.base import Closed, Sink
-from dragoman.transports.pipe import FRAME_LIMIT, LinePipe
+from dragoman.errors import ConfigError, ConnectFailed
+from dragoman.transports.pipe import FRAME_LIMIT
+from dragoman.transports.stream import CONNECT_S, FLUSH_S, StreamTransport
 
-_LAST_READS: Final = 8  # what a socket holds when the peer has hung up
 _RETRY_S: Final = 0.02
 
 
-class UnixTransport(LinePipe):
+class UnixTransport(StreamTransport):
     """A socket in the file system as a channel.
 
     Args:
@@ -34,33 +33,12 @@ class UnixTransport(LinePipe):
         path: str | os.PathLike[str],
         *,
         frame_limit: int = FRAME_LIMIT,
-        connect_s: float = 5.0,
-        flush_s: float = 1.0,
+        connect_s: float = CONNECT_S,
+        flush_s: float = FLUSH_S,
         label: str | None = None,
     ) -> None:
         self._path = os.fspath(path)
-        super().__init__(label or f"unix://{self._path}", frame_limit)
-        self._connect_s, self._flush_s = connect_s, flush_s
-        self._socket: socket.socket | None = None
-        self._over = asyncio.Event()
-
-    async def open(self, report: Sink) -> None:
-        """Connect.
-
-        Raises:
-            ConnectFailed: There is no socket, nobody listens on it, or we may not use it.
-        """
-        if self._opened or self._closing:
-            raise LocalProtocolError(f"the connection to {self.label} was opened before; make a new one")
-        self._opened = True
-        self._loop = asyncio.get_running_loop()
-        connection = await self._connect()
-        if self._over.is_set():  # closed meanwhile
-            connection.close()
-            raise ConnectFailed(f"{self.label} was closed while it was opened")
-        self._socket, self._report = connection, report
-        self._in = self._out = connection.fileno()
-        self._loop.add_reader(self._in, self._readable)
+        super().__init__(label or f"unix://{self._path}", frame_limit=frame_limit, connect_s=connect_s, flush_s=flush_s)
 
     async def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -111,57 +89,6 @@ class UnixTransport(LinePipe):
             return stat.S_ISSOCK(os.stat(self._path).st_mode)
         except OSError:
             return True  # gone meanwhile: it was refused by something
-
-    async def close(self) -> None:
-        """Hand over what is queued, for at most ``flush_s``, hang up, and report ``Closed``."""
-        self._closing = True
-        if self._socket is None:
-            self._over.set()
-        else:
-            if self._backlog and not self._over.is_set():
-                try:
-                    await asyncio.wait_for(self._over.wait(), self._flush_s)
-                except TimeoutError:
-                    pass  # it does not read
-            self._end("closed by us")
-
-    # --- the end ----------------------------------------------------------------------------------------------------
-
-    def _close_input(self) -> None:
-        """After ``close`` all is handed over, and this is the end; after a broken write what the peer said last may still arrive."""
-        if self._socket is not None and self._pipe_full:
-            self._pipe_full = False
-            self._loop.remove_writer(self._socket.fileno())
-        if self._closing:
-            self._end("closed by us")
-
-    def _end_of_output(self) -> None:
-        self._take(self._splitter.end())
-        self._end("hung up")
-
-    def _finish(self) -> None:
-        for _ in range(_LAST_READS):
-            if self._out < 0:
-                return
-            self._readable()
-        self._end("closed its input" if self._input_broken else "hung up")
-
-    def _end(self, reason: str) -> None:
-        connection, self._socket = self._socket, None
-        if connection is None:
-            return
-        report, self._report = self._report, None
-        self._loop.remove_reader(connection.fileno())
-        self._loop.remove_writer(connection.fileno())
-        connection.close()
-        self._in = self._out = -1
-        if self._timer is not None:
-            self._timer.cancel()
-        self._backlog.clear()
-        self._wake()
-        self._over.set()
-        if report is not None:
-            report(Closed("closed by us" if self._closing else reason))
 
 
 def socket_path(url: str) -> str:
