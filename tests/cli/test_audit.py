@@ -12,7 +12,7 @@ import pytest
 from dragoman.store.records import AuditEntry
 from dragoman.store.sqlite import SqliteStore
 
-from .program import run
+from .program import Terminal, run
 
 AT = 1_800_000_000.0
 
@@ -79,7 +79,19 @@ async def test_show_tells_the_story_of_a_call_and_escapes_it(tmp_path: Path, dra
     assert run("audit", "show", "bb", "--json", cwd=tmp_path).json["verdict"] == "denied"
     unknown = run("audit", "show", "aaa", cwd=tmp_path)
     assert unknown.code == 2
-    assert "aaa-1 or aaa-2" in unknown.err
+    assert "'aaa' is the beginning of 2 calls\nhint: one of aaa-2, aaa-1" in unknown.err
+
+
+async def test_a_call_without_a_configuration_shows_its_tool_first_and_fits_a_narrow_terminal(tmp_path: Path, dragoman_home: Path) -> None:
+    """Our contract: tool names in plain text; the command line of a server that was typed is long, and may be cut."""
+    command = "python3 -m a.module.of.somebody --with many --options and/a/long/path"
+    await written(dragoman_home, entry("a-1", "sending", 1, server=command, tool="search", tier=None))
+    assert f"search on {command}" in run("audit", "tail", cwd=tmp_path).out
+    for width in (40, 80):
+        with Terminal("audit", "tail", cwd=tmp_path, columns=width) as terminal:
+            assert terminal.end() == 0
+        assert "search on python3" in " ".join(terminal.seen.split())
+        assert max(map(len, terminal.seen.splitlines())) <= width
 
 
 async def test_a_call_that_a_crash_left_without_an_end_is_shown_as_unknown(tmp_path: Path, dragoman_home: Path) -> None:

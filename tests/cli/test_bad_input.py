@@ -162,6 +162,11 @@ def test_a_bad_configuration_is_exit_2_with_file_line_and_key(text: str, words: 
     trouble(run("call", "--config", "named.toml", "x.echo", "text=a", cwd=tmp_path), 2, *words)
 
 
+def test_a_program_that_is_no_server_is_told_from_one(tmp_path: Path) -> None:
+    """Our choice: `cat` answers everything with its own question, and our refusal of that comes back as an answer."""
+    trouble(run("probe", "--", "cat", cwd=tmp_path), 4, "it sends back what is sent to it; this is not an MCP server", hint=True)
+
+
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [

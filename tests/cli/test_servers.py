@@ -31,7 +31,7 @@ def test_add_with_yes_writes_every_tool_as_l2_and_the_server_may_start_at_once(t
     added = run("add", "h", "--yes", "--", *LEGACY, cwd=tmp_path)
     assert added.code == 0, added.err
     assert "added h to" in added.out
-    assert "next: dragoman call h.search" in added.err
+    assert "next: dragoman call h.search text=TEXT\n" in added.err
     written = config_of(tmp_path)["servers"]["h"]
     assert written["command"] == LEGACY
     assert len(written["tools"]) > 10

@@ -41,6 +41,12 @@ def test_a_terminal_gets_the_last_column_wrapped_and_the_others_cut() -> None:
     assert " ".join(part for line in lines[1:] for part in line.replace("L0", " ").split() if part[0] != "a").split()[-1] == "ten"
 
 
+def test_where_too_little_would_be_left_each_row_is_folded() -> None:
+    """Our choice: half a name is no name."""
+    lines = render(("TIME", "TOOL", "CALL"), [("12:00:00", "harbour.delete_all_notes", "abcdef-1")], 30)
+    assert lines == ["TIME  TOOL  CALL", "12:00:00", "    harbour.delete_all_notes", "    abcdef-1"]
+
+
 def test_cells_are_escaped() -> None:
     """Our contract: what servers send is escaped."""
     assert render(("A",), [("\x1b[2J\n",)])[1] == "\\x1b[2J\\n"

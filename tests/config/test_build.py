@@ -96,6 +96,7 @@ SENTENCES = [
     (S + "zzz = 1\n", "c.toml:3: servers.s.zzz: unknown key"),
     (S + "limits = { result_byte = 1 }\n", 'c.toml:3: servers.s.limits.result_byte: unknown key; did you mean "result_bytes"?'),
     (S + 'tools.a = { teir = "L0" }\n', 'c.toml:3: servers.s.tools.a.teir: unknown key; did you mean "tier"?'),
+    (S + "sandbx = true\n", "c.toml:3: servers.s.sandbx: unknown key"),  # what is near would be refused
     ("[policy]\nallow_Yes = true\n", 'c.toml:2: policy.allow_Yes: unknown key; did you mean "allow_yes"?'),
     ("client.nam = 'x'\n", 'c.toml:1: client.nam: unknown key; did you mean "name"?'),
     # wrong types
@@ -276,3 +277,21 @@ def test_the_approved_hash_stays_for_what_does_not_matter_and_differs_by_folder(
     """Our choice: `./server.py` in another folder is another program."""
     assert server("# note\n" + S + "enabled = false\n").launch_hash() == server(S).launch_hash()
     assert server(S, "/elsewhere/dragoman.toml").launch_hash() != server(S).launch_hash()
+
+
+def complaint(text: str) -> str:
+    try:
+        parse(text, Path("c.toml"))
+    except ConfigError as exc:
+        return str(exc)
+    return ""
+
+
+def test_a_hint_offers_no_key_that_is_refused() -> None:
+    """Our choice: whoever follows a hint must not run into the next error."""
+    with pytest.raises(ConfigError) as caught:
+        parse(S + "zzz = 1\n", Path("c.toml"))
+    offered = (caught.value.hint or "").removeprefix("known keys here: ").split(", ")
+    assert "command" in offered
+    for key in set(offered) - {"command"}:
+        assert "not supported yet" not in complaint(S + f"{key} = 1\n")

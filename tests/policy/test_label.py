@@ -24,6 +24,12 @@ async def test_hidden_text_is_marked_and_shown() -> None:
     assert "and \\U000e006f" in finding.sample
 
 
+async def test_the_excerpt_begins_with_a_whole_word() -> None:
+    """Our choice: half a word reads like another one."""
+    outcome = await spawn_layer(Label(), tool_result("nothing at all to see here, " * 9 + "kind re\u200bgards"))(call_of(tool(), {}))
+    assert outcome.findings[0].sample == "at all to see here, kind re\\u200bgards"
+
+
 async def test_cancellation_goes_through() -> None:
     """Every layer."""
     await spawn_layer(Label()).cancelled(call_of(tool(), {}))

@@ -249,6 +249,17 @@ async def test_client_is_opened_once() -> None:
             await mine.open()
 
 
+async def test_a_call_after_closing_says_who_closed() -> None:
+    """Our choice: not the last words of a server that did nothing wrong."""
+    mine = client(FakeServer())
+    async with mine:
+        pass
+    with pytest.raises(ConnectionLost, match="was closed here; nothing was sent") as caught:
+        await mine.call_tool("echo", {"text": "x"})
+    assert caught.value.maybe_ran == "no"
+    assert "new one" in (caught.value.hint or "")
+
+
 async def test_closing_before_opening_and_twice_is_fine() -> None:
     mine = client(FakeServer())
     await mine.close()

@@ -313,3 +313,10 @@ async def test_broken_configuration_does_not_matter_to_a_target(tmp_path: Path) 
     async with Host.for_target(lambda **more: client_for(target, context, **more), name="x", context=context) as host:
         assert (await host.call("search", {"text": "salt"})).ok
     assert os.path.exists(context.store_path)
+
+
+def test_a_missing_file_says_who_named_it(tmp_path: Path) -> None:
+    """Our choice: a library has no --config."""
+    with pytest.raises(ConfigError, match=r"no such file \(named by Host.from_config\)") as caught:
+        Host.from_config(tmp_path / "none.toml")
+    assert "--config" not in (caught.value.hint or "")

@@ -25,6 +25,28 @@ async def test_status_of_a_refusal_comes_with_its_message() -> None:
         assert got.status == end.status == 404
 
 
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (
+            "<!DOCTYPE html>\n<html><head><title>404 Not\n Found</title><style>b{}</style>",
+            'HTTP 404 Not Found: a web page, "404 Not Found"',
+        ),
+        ("<HTML><body>nothing here", "HTTP 404 Not Found: a web page"),
+        ("no page <title>", "HTTP 404 Not Found: no page <title>"),
+    ],
+)
+async def test_a_page_for_people_is_named_by_its_title(page: str, words: str) -> None:
+    """Our choice: a wrong path often answers with a page, and its source tells nobody anything."""
+
+    async def handler(exchange: Exchange) -> None:
+        exchange.reply("404 Not Found", page.encode(), "text/html")
+
+    async with loopback(handler) as server, opened(server.url) as (transport, recorder):
+        await transport.perform(within(2))
+        assert (await recorder.ended(2)).reason == words
+
+
 @pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
 async def test_what_is_about_credentials_is_no_message(status: str) -> None:
     """They are HTTP's own: the challenge counts, not the body."""

@@ -102,6 +102,14 @@ def test_what_hides_is_named(text: str, word: str) -> None:
     assert word in (hidden_characters(text) or "")
 
 
+def test_all_kinds_that_hide_are_named_once() -> None:
+    """Our choice: whoever hides one thing hides two."""
+    found = hidden_characters("\x1b[2K a\u202eb\u202ec \U000e0041\U000e0042 re\u200bd")
+    assert found is not None
+    kinds = found.split("; ")
+    assert [kind.split()[0] for kind in kinds] == ["a", "characters", "tag", "zero-width"]
+
+
 @pytest.mark.parametrize("text", ["❤\ufe0f", "\ufefftext", "a\tb\r\n", "progress\x08\x08"])
 def test_what_is_common_and_harmless_is_no_finding(text: str) -> None:
     """Our choice: a warning on every emoji would be ignored."""

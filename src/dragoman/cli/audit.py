@@ -12,7 +12,7 @@ from dragoman.cli.group import Subcommands
 from dragoman.cli.options import Settings, common
 from dragoman.cli.table import show_table
 from dragoman.service import audit as service
-from dragoman.service.audit import AuditRecord, CallStory, Proof
+from dragoman.service.audit import AuditRecord, CallStory, Proof, full_name
 
 STATUSES = ("ok", "tool error", "refused", "denied", "expired", "failed", "cancelled", "unknown")
 
@@ -98,13 +98,6 @@ def _row(record: AuditRecord) -> tuple[str, str, str, str, str]:
         what += " (unknown)"
     last = record.call or f"by {record.principal or '?'}, {record.detail.get('how', '')}".removesuffix(", ")
     return (_when(record.at), what, full_name(record), record.tier or "", last)
-
-
-def full_name(record: AuditRecord) -> str:
-    """``server.tool``; before it was understood, the name as it was written."""
-    if record.server and record.tool:
-        return f"{record.server}.{record.tool}"
-    return record.tool or record.server or ""
 
 
 def _when(at: float) -> str:

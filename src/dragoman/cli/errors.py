@@ -145,7 +145,7 @@ class UnknownCommand(click.UsageError):
         self.name, self.near = name, nearest(name, known)
 
 
-def nearest(word: str, known: Sequence[str], cutoff: float = 0.5) -> str | None:
+def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
     """The known word that comes closest, or ``None``."""
     found = difflib.get_close_matches(word, known, 1, cutoff)
     return found[0] if found else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import Any
 
@@ -12,6 +13,7 @@ from dragoman.service.trust import Facts
 from dragoman.wire.escape import escape_inline
 
 _LABEL = 11
+_MOST = 12  # arguments in an example
 
 
 def show_proposal(proposal: Proposal) -> None:
@@ -58,6 +60,34 @@ def parameters(schema: Any) -> str:
         kind = " or ".join(map(str, kind)) if isinstance(kind, list) else kind
         shown.append(f"{name}{'' if name in needed else '?'}" + (f": {kind}" if isinstance(kind, str) and kind != "string" else ""))
     return ", ".join(shown)
+
+
+def placeholders(schema: Any) -> list[str]:
+    """The arguments that a tool cannot do without, as words for a shell, each with a value of the right type to be replaced."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    required = schema.get("required") if isinstance(schema, dict) else None
+    if not isinstance(required, list):
+        return []
+    shapes = properties if isinstance(properties, dict) else {}
+    return [shlex.quote(_placeholder(name, shapes.get(name))) for name in required[:_MOST] if isinstance(name, str)]
+
+
+def _placeholder(name: str, shape: Any) -> str:
+    shape = shape if isinstance(shape, dict) else {}
+    if isinstance(choices := shape.get("enum"), list) and choices:
+        choice = choices[0]
+        return f"{name}={choice}" if isinstance(choice, str) and not choice.startswith("@") else f"{name}:={json.dumps(choice)}"
+    match shape.get("type"):
+        case "array":
+            return f"{name}:=[]"
+        case "object":
+            return f"{name}:={{}}"
+        case "boolean":
+            return f"{name}=true"
+        case "integer" | "number":
+            least = shape.get("minimum")
+            return f"{name}={least if isinstance(least, int) and least > 1 else 1}"
+    return f"{name}={name.upper()}"
 
 
 def _show_tool(item: ProposedTool) -> None:

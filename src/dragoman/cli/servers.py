@@ -9,7 +9,7 @@ import click
 
 from dragoman.cli import output
 from dragoman.cli.options import Settings, agreeing, common
-from dragoman.cli.proposal import show_facts, show_proposal
+from dragoman.cli.proposal import placeholders, show_facts, show_proposal
 from dragoman.cli.terminal import confirm, has_terminal
 from dragoman.errors import ApprovalDenied
 from dragoman.service import adding, configs
@@ -162,12 +162,12 @@ def _agreed(settings: Settings, question: str, otherwise: str, server: str) -> A
 
 
 def _next_steps(proposal: adding.Proposal) -> None:
-    reading = next((item.tool.name for item in proposal.tools if "reads only" in item.claims), None)
-    first = reading or next((item.tool.name for item in proposal.tools), None)
+    reading = next((item.tool for item in proposal.tools if "reads only" in item.claims), None)
+    first = reading or next((item.tool for item in proposal.tools), None)
     if first is None:
         output.note("next: dragoman status")
         return
-    name = shlex.quote(f"{proposal.server.name}.{first}")
+    name = shlex.quote(f"{proposal.server.name}.{first.name}")
     if reading is not None:
         output.note(f"next: dragoman tier {name} L0   # if it only reads: it then runs without asking")
-    output.note(f"next: dragoman call {name}")
+    output.note(" ".join(["next: dragoman call", name, *placeholders(first.input_schema)]))

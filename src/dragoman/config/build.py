@@ -38,7 +38,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
     """
     top = Table(values, (), source)
     refuse(top, _TOP_REFUSED)
-    top.only((*_TOP, *_TOP_REFUSED))
+    top.only(_TOP)
     warnings: list[str] = []
     servers = {}
     table = top.table("servers", "tables named [servers.NAME]")
@@ -76,7 +76,7 @@ def refuse(table: Table, keys: tuple[str, ...]) -> None:
 def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
     """Check one server's table; warnings are added to the list."""
     refuse(table, _SERVER_REFUSED)
-    table.only((*_SERVER, *_SERVER_REFUSED))
+    table.only(_SERVER)
     command = table.texts("command", 'a list of words, as in command = ["python3", "server.py"]')
     url = table.text("url")
     if command is None and url is None:
@@ -178,7 +178,7 @@ def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
         if isinstance(value, dict):
             entry = table.table(name)
             refuse(entry, _TOOL_REFUSED)
-            entry.only((*_TOOL, *_TOOL_REFUSED, *_TOOL_INERT))
+            entry.only(_TOOL, also=_TOOL_INERT)
             for key in _TOOL_INERT:
                 if key in entry:
                     warnings.append(str(entry.error("has no effect yet", key)))
@@ -197,7 +197,7 @@ def _client(table: Table) -> ClientConfig:
 
 def _policy(table: Table, warnings: list[str]) -> PolicyConfig:
     refuse(table, _POLICY_REFUSED)
-    table.only((*_POLICY, *_POLICY_REFUSED))
+    table.only(_POLICY)
     if "retry_budget_per_turn" in table.values:
         warnings.append(str(table.error("has no effect yet", "retry_budget_per_turn")))
     default = PolicyConfig()

@@ -29,19 +29,24 @@ class Found(NamedTuple):
     project: bool
 
 
-def find(named: str | Path | None, env: Mapping[str, str], cwd: Path) -> Found | None:
+def find(named: str | Path | None, env: Mapping[str, str], cwd: Path, named_by: str = "--config") -> Found | None:
     """The file to use: ``named``, ``$DRAGOMAN_CONFIG``, one in ``cwd``, the user's; ``None`` if there is none.
 
+    ``named_by`` says in errors who named it.
     Only a file in ``cwd`` that nobody named is a project file; the user's own file is none even when it lies there.
 
     Raises:
         ConfigError: A named file is not there.
     """
-    for text, origin in ((named, "--config"), (env.get("DRAGOMAN_CONFIG"), "$DRAGOMAN_CONFIG")):
+    for text, origin in ((named, named_by), (env.get("DRAGOMAN_CONFIG"), "$DRAGOMAN_CONFIG")):
         if text:
             path = cwd / text
             if not path.exists():
-                raise ConfigError(f"no such file (named by {origin})", file=str(path), hint=f"create it, or leave {origin} out")
+                raise ConfigError(
+                    f"no such file (named by {origin})",
+                    file=str(path),
+                    hint=f"create it, or leave {origin} out" if origin[0] in "-$" else "create it, or name another",
+                )
             return Found(path, project=False)
     try:
         user = user_config_path(env)
@@ -55,13 +60,15 @@ def find(named: str | Path | None, env: Mapping[str, str], cwd: Path) -> Found |
     return Found(user, project=False) if user is not None and user.is_file() else None
 
 
-def load(named: str | Path | None = None, *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Config:
+def load(
+    named: str | Path | None = None, *, env: Mapping[str, str] | None = None, cwd: Path | None = None, named_by: str = "--config"
+) -> Config:
     """Find and read the configuration; an empty one where there is no file.
 
     Raises:
         ConfigError: The file cannot be read or used.
     """
-    found = find(named, os.environ if env is None else env, Path.cwd() if cwd is None else cwd)
+    found = find(named, os.environ if env is None else env, Path.cwd() if cwd is None else cwd, named_by)
     return Config() if found is None else load_file(found.path, project=found.project)
 
 

@@ -32,10 +32,10 @@ class Table:
         where = self.path + path
         return ConfigError(message, file=str(self.source.file), line=self.source.line(where), key=dotted(where) or None, hint=hint)
 
-    def only(self, known: Collection[str]) -> None:
-        """Refuse keys that are not in ``known``, offering the nearest name."""
+    def only(self, known: Collection[str], also: Collection[str] = ()) -> None:
+        """Refuse keys that are neither in ``known`` nor in ``also``, offering the nearest name of those in ``known``."""
         for key in self.values:
-            if key not in known:
+            if key not in known and key not in also:
                 import difflib  # on the way to an error only
 
                 near = difflib.get_close_matches(key, known, n=1)

@@ -158,11 +158,8 @@ def _edit_server(path: Path, name: str, edit_servers: Edit) -> Config:
         values, _ = parse_toml(text, path)
         servers = values.get("servers")
         if not isinstance(servers, dict) or name not in servers:
-            names = (
-                ", ".join(list(servers)[:12]) + (" and more" if len(servers) > 12 else "")
-                if isinstance(servers, dict) and servers
-                else "none"
-            )
+            listed = list(servers) if isinstance(servers, dict) else []
+            names = (", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")) or "none"
             raise ConfigError(f'there is no server "{name}"', file=str(path), hint=f"servers in this file: {names}")
 
         def edit(doc: Any) -> None:

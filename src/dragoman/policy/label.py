@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from dragoman.policy.chain import Call, CallNext, Finding, Outcome
 from dragoman.policy.ports import Resolved
 from dragoman.wire.escape import escape_for_terminal, escape_inline, hidden_characters
 
+_BEFORE: Final = 30
+_AFTER: Final = 20
+
 
 class Label:
-    """Adds ``untrusted``, ``server:…`` and ``tool:…`` to what comes back, and one finding if its text hides something."""
+    """Adds ``untrusted``, ``server:…`` and ``tool:…`` to what comes back, and one finding with all that its text hides."""
 
     name = "label"
 
@@ -29,7 +34,11 @@ class Label:
 
 
 def _sample(text: str) -> str:
-    """Forty characters around the first hidden one, made visible."""
+    """The words around the first hidden character, made visible, from the beginning of a word."""
     shown = escape_for_terminal(text)
     at = next((index for index, (a, b) in enumerate(zip(shown, text, strict=False)) if a != b), 0)
-    return escape_inline(shown[max(0, at - 20) : at + 20])
+    start = max(0, at - _BEFORE)
+    if start and not text[start - 1].isspace():
+        border = next((index for index in range(start, at) if text[index].isspace()), None)
+        start = start if border is None else border + 1
+    return escape_inline(text[start : at + _AFTER]).strip()

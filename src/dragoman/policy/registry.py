@@ -97,7 +97,7 @@ class ToolRegistry:
 
     def nearest(self, kind: Kind, server: str, written: str) -> list[str]:
         if kind != "tool":
-            return difflib.get_close_matches(server or written.partition(".")[0], sorted(self._tools), 3, 0.5)
+            return difflib.get_close_matches(server or written.partition(".")[0], sorted(self._tools), 3, 0.6)
         if server:
             return [f"{server}.{name}" for name in difflib.get_close_matches(written, [e.name for e in self.offered(server)], 3, 0.6)]
         offered = self.offered()

@@ -20,7 +20,7 @@ from dragoman.policy.validate import Validate
 
 ORDER: Final = (
     ("audit", "outermost, so that nothing happens without a record, refusals included"),
-    ("resolve", "everything further in needs the server, the pinned definition and the tier"),
+    ("resolve", "everything further in needs the server, the tool as it was listed, and the tier"),
     ("label", "outside of all that looks at results, so that no result leaves without its label"),
     ("validate", "before anybody is asked: a person sees only arguments that can work, as they will be sent"),
     ("approve", "last of those who can refuse by rule or by will, so that a yes is for what really goes out"),

@@ -36,7 +36,7 @@ from msgspec import Raw
 
 from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
 from dragoman.protocol.events import Peer
-from dragoman.protocol.refusals import Refusal, supported, versions_in
+from dragoman.protocol.refusals import NOT_OFFERED, Refusal, supported, versions_in
 from dragoman.wire.envelope import (
     HEADER_MISMATCH,
     MISSING_CAPABILITY,
@@ -248,6 +248,8 @@ class ClientHandshake:
         if offered and newest_mutual(self._ours(), offered) is None:
             return VersionMismatch(self._ours(), offered)
         error = refusal.error
+        if error is not None and error.message.startswith(NOT_OFFERED):  # our own words
+            return ConnectFailed("it sends back what is sent to it; this is not an MCP server")
         if error is not None and (refusal.status is None or error.code == UNSUPPORTED_VERSION):
             return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error), maybe_ran="no")
         if refusal.status is not None and refusal.status < 400:

@@ -15,6 +15,8 @@ from dragoman.protocol.inbound import read_strictly
 from dragoman.wire.envelope import INVALID_PARAMS, METHOD_NOT_FOUND, ErrorBody, decode_error
 
 # Statuses with which a server says that it did not act on the request: what was asked for did not happen.
+#: How we refuse what a server asks and we did not declare; heard back in an answer, it is an echo.
+NOT_OFFERED: Final = "this client does not offer"
 TURNED_AWAY: Final = frozenset({*range(300, 400), 400, 401, 403, 404, 405, 406, 407, 411, 413, 414, 415, 417, 421, 426, 429, 431})
 # Somebody in between, or a server that is busy: says nothing about the era.
 _NOT_NOW: Final = frozenset({429, 502, 503, 504})

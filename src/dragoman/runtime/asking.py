@@ -26,6 +26,7 @@ from msgspec import Raw
 
 from dragoman.errors import LocalProtocolError
 from dragoman.policy.chain import compose
+from dragoman.protocol.refusals import NOT_OFFERED
 from dragoman.runtime.addresses import flaw_of_url, host_of, warning_of
 from dragoman.runtime.forms import flaws_of_content, flaws_of_schema, with_defaults
 from dragoman.runtime.sampling import flaw_of_ask, is_answer
@@ -184,7 +185,7 @@ class Asker:
                 return await self._sample(self._on_sampling, ask.params)
             case "elicitation/create" if self._on_elicitation is not None:
                 return await self._elicit(self._on_elicitation, ask)
-        return ErrorBody(METHOD_NOT_FOUND, f"this client does not offer {ask.method[:80]}")
+        return ErrorBody(METHOD_NOT_FOUND, f"{NOT_OFFERED} {ask.method[:80]}")
 
     async def _sample(self, handler: Callable[[dict[str, Any]], Any], params: dict[str, Any]) -> Answer:
         flaw = flaw_of_ask(params, tools=bool(getattr(handler, "tools", False)))

@@ -277,6 +277,7 @@ class Driver:
             return
         self._closers.add(asyncio.current_task())  # a callback that closes is not cancelled by that
         if self._closing is None:
+            self._failures.closed_here = self._failures.closed is None
             self._closing = loop.create_task(self._close(reason))
         await asyncio.shield(self._closing)
 

@@ -38,14 +38,16 @@ class Failures:
 
     Attributes:
         closed: How the transport ended, once it has.
+        closed_here: It did not end by itself: we closed the connection.
         last_foreign: The last answer that belonged to nobody: what a request that times out was perhaps meant to get.
     """
 
-    __slots__ = ("closed", "label", "last_foreign")
+    __slots__ = ("closed", "closed_here", "label", "last_foreign")
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.closed: Closed | None = None
+        self.closed_here = False
         self.last_foreign: str | None = None
 
     def no_handshake(self, timeout_s: float) -> ConnectFailed:
@@ -84,6 +86,13 @@ class Failures:
     def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan, hint: str | None = None) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""
         closed = self.closed
+        if self.closed_here and maybe_ran == "no" and request_id is None:
+            return ConnectionLost(
+                f"{self.label}: the connection was closed here; nothing was sent",
+                server=self.label,
+                maybe_ran=maybe_ran,
+                hint="a client is opened once: make a new one",
+            )
         said = f"; its last words on stderr: {_last_line(closed.detail)}" if closed is not None and closed.detail.strip() else ""
         why = closed.reason if closed is not None and request_id is None else reason
         return ConnectionLost(f"{self.label}: {why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran, hint=hint)

@@ -22,6 +22,7 @@ from typing import Any, Final, Self
 from dragoman.errors import ConfigError, DragomanError, LocalProtocolError, UnknownTool
 from dragoman.policy.chain import Call, Kind, Outcome
 from dragoman.policy.dispatch import DEFAULT_RESULT_BYTES
+from dragoman.policy.names import some
 from dragoman.policy.ports import Caller, Redact, Resolved
 from dragoman.policy.registry import ToolRegistry
 from dragoman.policy.stack import Stack
@@ -195,7 +196,7 @@ class Host:
     async def _remove(self, name: str) -> None:
         slot = self._slots.pop(name, None)
         if slot is None:
-            raise UnknownTool(f"there is no server {name}", hint=f"servers: {', '.join(sorted(self._slots)) or 'none'}")
+            raise UnknownTool(f"there is no server {name}", hint=f"servers: {some(sorted(self._slots)) or 'none'}")
         self.registry.drop_server(name)
         if self._withdraw is not None:
             self._withdraw(name)
@@ -336,8 +337,9 @@ class Host:
 
     def _refuse_if_closed(self) -> None:
         if self._loop is None or self._closing is not None:
-            state = "not open" if self._loop is None else "closed"
-            raise LocalProtocolError(f"the host is {state}", hint="use 'async with', or call open() first")
+            if self._loop is None:
+                raise LocalProtocolError("the host is not open", hint="use 'async with', or call open() first")
+            raise LocalProtocolError("the host is closed; nothing was sent", hint="a host is opened once: make a new one")
 
     async def _load(self, server: str) -> bool:
         slot = self._slots.get(server)

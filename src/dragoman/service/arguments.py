@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from dragoman.errors import ConfigError
+from dragoman.policy.names import some
 
 ReadFile = Callable[[str], str]
 Stdin = Callable[[], str]
@@ -191,5 +192,5 @@ def _no_constant(word: str) -> Any:
 def _forms(schema: Any) -> str:
     forms = "write arguments as name=value, name:=JSON or name=@FILE"
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    names = ", ".join(str(name) for name in list(properties)[:12]) if isinstance(properties, Mapping) else ""
+    names = some([str(name) for name in properties]) if isinstance(properties, Mapping) else ""
     return f"{forms}; names: {names}" if names else forms

@@ -24,6 +24,7 @@ from dragoman.config.secrets import mask_server, resolve_server
 from dragoman.errors import ConfigError
 from dragoman.policy import stack
 from dragoman.policy.chain import Layer, Outcome
+from dragoman.policy.names import some
 from dragoman.policy.ports import Approver
 from dragoman.policy.rules import Rules, ToolRule
 from dragoman.policy.withdrawal import Withdrawable
@@ -85,7 +86,7 @@ class Host(runtime_host.Host):
             if place not in _PLACES:  # a layer that is silently not there would be worse than none
                 raise ConfigError(f"there is no layer {place!r} to stand inside of", hint=f"one of {', '.join(_PLACES)}")
         inspect.signature(Client).bind(None, **options)  # TypeError now, and not in the background when servers start
-        context = context or Context(path, env=env, cwd=cwd)
+        context = context or Context(path, env=env, cwd=cwd, named_by="Host.from_config")
         config = context.config
         book = alerts.book(context, on_alert)
         plumbing = Plumbing(context.store_path, alerts.audit_stopped(book))
@@ -316,7 +317,7 @@ def only(config: Config, names: Sequence[str]) -> Config:
     for name in names:
         if name not in config.servers:
             near = difflib.get_close_matches(name, list(config.servers), 1)
-            known = ", ".join(config.servers) or "none"
+            known = some(list(config.servers)) or "none"
             raise ConfigError(f"there is no server {name}", hint=f"did you mean {near[0]}?" if near else f"servers: {known}")
     return msgspec.structs.replace(config, servers={name: config.servers[name] for name in names})
 

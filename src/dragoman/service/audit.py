@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from dragoman.config.checks import server_name
 from dragoman.errors import ConfigError
+from dragoman.policy.names import some
 from dragoman.service.context import Context
 from dragoman.service.plumbing import Plumbing
 from dragoman.store import queries
@@ -90,11 +92,19 @@ async def tail(
     return Tail(records=ordered[-n:], maybe_ran=maybe_ran)
 
 
+def full_name(record: AuditRecord) -> str:
+    """``server.tool``; ``tool on COMMAND`` for a server without a configuration; before it was understood, the name as written."""
+    if not record.server or not record.tool:
+        return record.tool or record.server or ""
+    is_name = server_name(record.server) is None
+    return f"{record.server}.{record.tool}" if is_name else f"{record.tool} on {record.server}"
+
+
 async def show(context: Context, call: str) -> CallStory:
     """Everything about one call.
 
     Raises:
-        ConfigError: The audit knows no such call; the hint has the nearest.
+        ConfigError: The audit knows no such call, or several that begin so; the hint has the nearest.
     """
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
@@ -108,7 +118,9 @@ async def show(context: Context, call: str) -> CallStory:
             return await plumbing.store.show(begun[0])
     finally:
         await plumbing.close()
-    near = begun[:3] or difflib.get_close_matches(call, recent, 3, 0.6)
+    if begun:
+        raise ConfigError(f"{call!r} is the beginning of {len(begun)} calls", hint=f"one of {some(begun[::-1])}")
+    near = difflib.get_close_matches(call, recent, 3, 0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else "call ids are in: dragoman audit tail"
     raise ConfigError(f"the audit knows no call {call!r}", hint=hint)
 
@@ -141,4 +153,4 @@ def _last(context: Context) -> str | None:
     return iso(found[-1].at) if found and isinstance(found[-1].at, float) else None
 
 
-__all__ = ["AuditRecord", "CallStory", "Proof", "Tail", "show", "tail", "verify"]
+__all__ = ["AuditRecord", "CallStory", "Proof", "Tail", "full_name", "show", "tail", "verify"]

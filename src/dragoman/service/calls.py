@@ -14,6 +14,7 @@ import msgspec
 
 from dragoman.errors import ConfigError, DragomanError, UnknownTool
 from dragoman.policy.chain import Outcome
+from dragoman.policy.names import some
 from dragoman.policy.ports import Approver
 from dragoman.runtime.client import Client
 from dragoman.runtime.progress import Progress
@@ -99,7 +100,7 @@ async def client_of(host: Host, server: str | None) -> Client:
     slot = host.slots.get(name)
     if slot is None:
         near = host.registry.nearest("resource", name, "")
-        known = ", ".join(host.slots)
+        known = some(list(host.slots))
         hint = (
             f"did you mean {near[0]}?"
             if near

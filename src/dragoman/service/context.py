@@ -22,6 +22,7 @@ class Context:
         config: A configuration file that was named, or ``None`` to look for one.
         env: ``os.environ`` by default.
         cwd: The working folder by default.
+        named_by: Who named the file, for errors.
 
     Attributes:
         remembers_servers: Whether the store learns how its servers are and what they offer.
@@ -30,11 +31,17 @@ class Context:
     remembers_servers = True
 
     def __init__(
-        self, config: str | os.PathLike[str] | None = None, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+        self,
+        config: str | os.PathLike[str] | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        named_by: str = "--config",
     ) -> None:
         self.named = None if config is None else Path(config)
         self.env: Mapping[str, str] = dict(os.environ) if env is None else env
         self.cwd = Path.cwd() if cwd is None else cwd
+        self._named_by = named_by
         self.redactor = Redactor()
 
     @cached_property
@@ -44,7 +51,7 @@ class Context:
         Raises:
             ConfigError: It cannot be read or used.
         """
-        return load(self.named, env=self.env, cwd=self.cwd)
+        return load(self.named, env=self.env, cwd=self.cwd, named_by=self._named_by)
 
     @cached_property
     def home(self) -> Path:

@@ -11,6 +11,7 @@ from dragoman.config import checks, write
 from dragoman.config.model import ServerConfig
 from dragoman.errors import ConfigError, UnknownTool
 from dragoman.policy.approvers import DenyAll
+from dragoman.policy.names import some
 from dragoman.policy.rules import Rules, ToolRule
 from dragoman.service import trust
 from dragoman.service.assemble import Host, TapFor, only, rules_of
@@ -102,7 +103,7 @@ async def list_tiers(context: Context, written: str | None = None) -> list[ToolT
         known = await list_tiers(context, find_server(name, context.config).name)
         rows = [row for row in known if row.name == key or _governs(key, row.name)]
         if not rows:
-            near = difflib.get_close_matches(key, [row.name for row in known], 3, 0.5)
+            near = difflib.get_close_matches(key, [row.name for row in known], 3)
             hint = (
                 f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"dragoman tier {name} lists what is known"
             )
@@ -144,8 +145,8 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
     catalogs = await _catalogs(context)
     tools = catalogs.get(name, [])
     if name in catalogs and not _is_pattern(key) and key not in tools:
-        near = difflib.get_close_matches(key, tools, 3, 0.5)
-        hint = f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"its tools: {', '.join(tools[:20])}"
+        near = difflib.get_close_matches(key, tools, 3)
+        hint = f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"its tools: {some(tools)}"
         raise ConfigError(f"the server {name} listed no tool {key!r} when it was last connected to", hint=hint)
     file = write.target(context.named, user=False, env=context.env, cwd=context.cwd)
     plumbing = Plumbing(context.store_path)
@@ -202,7 +203,7 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
         if found is None:
             near = host.registry.nearest("tool", name, tool)
             known = [entry.full_name for entry in host.registry.all(name)]
-            hint = f"did you mean {' or '.join(near)}?" if near else f"its tools: {', '.join(known[:20]) or 'none'}"
+            hint = f"did you mean {' or '.join(near)}?" if near else f"its tools: {some(known) or 'none'}"
             raise UnknownTool(f"the server {name} has no tool {tool!r}", hint=hint, server=name)
         obstacle = None if slot.spec.enabled else f"the server {name} is switched off"
         return Explanation(
@@ -229,7 +230,7 @@ def _split(written: str, context: Context) -> tuple[str, str]:
     if server in names:
         raise ConfigError(f"{written!r} names a server and no tool", hint=f"write {server}.TOOL, or {server}.'*' for all of its tools")
     near = difflib.get_close_matches(server, names, 1)
-    hint = f"write SERVER.TOOL{f', perhaps {near[0]}.TOOL' if near else ''}; servers: {', '.join(names) or 'none'}"
+    hint = f"write SERVER.TOOL{f', perhaps {near[0]}.TOOL' if near else ''}; servers: {some(names) or 'none'}"
     raise ConfigError(f"{written!r} is not the name of a tool", hint=hint)
 
 

@@ -165,8 +165,19 @@ async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | bytearra
     return body
 
 
+def _page(body: str) -> str | None:
+    """What a page for people is called; ``None`` for what is no page."""
+    lower = body[:_KEPT].lower()
+    if not lower.startswith(("<!doctype html", "<html", "<head", "<body")):
+        return None
+    start, end = lower.find("<title"), lower.find("</title")
+    start = lower.find(">", start) + 1 if start >= 0 else 0
+    title = " ".join(body[start:end].split()) if 0 < start <= end else ""
+    return f'a web page, "{printable(title, 80)}"' if title else "a web page"
+
+
 def _without_answer(response: aiohttp.ClientResponse, foreign_kind: str, body: str) -> str:
-    status, text = response.status, printable(body)
+    status, text = response.status, _page(body) or printable(body)
     if 200 <= status < 300:
         if not body:
             return f"HTTP {status} without an answer"

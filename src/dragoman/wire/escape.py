@@ -70,35 +70,29 @@ def escape_json(text: str) -> str:
 
 
 def hidden_characters(text: str) -> str | None:
-    """What hides in ``text``, as one line for a person: terminal escapes, bidi controls, tags and the like; ``None``: nothing.
+    """All that hides in ``text``, as one line for a person: terminal escapes, bidi controls, tags and the like; ``None``: nothing.
 
     Plain control characters other than ESC are no finding: many programs print them.
     """
-    if text.isascii():
-        return "a terminal escape sequence" if "\x1b" in text else None
-    if "\x1b" in text or "\x9b" in text:
-        return "a terminal escape sequence"
-    if (match := _HIDDEN.search(text)) is None:
-        return None
-    code = ord(match.group())
-    if 0xE0000 <= code <= 0xE00FF:
-        return "tag characters, which are invisible and can spell out text"
-    if 0xFE00 <= code <= 0xFE0F or code >= 0xE0100:
-        # One selector after an emoji is how it is written; a run of them carries data.
-        return "a run of variation selectors" if _SELECTOR_RUN.search(text) else _other_than_selectors(text)
-    return _named(code)
+    escape = "a terminal escape sequence" if "\x1b" in text or "\x9b" in text else None
+    if text.isascii() or _HIDDEN.search(text) is None:
+        return escape
+    runs = _SELECTOR_RUN.search(text) is not None
+    kinds = dict.fromkeys([escape, "a run of variation selectors" if runs else None])
+    for char in dict.fromkeys(match.group() for match in _HIDDEN.finditer(text)):
+        if char != "\x9b":
+            kinds[_named(ord(char))] = None
+    found = [kind for kind in kinds if kind is not None]
+    return "; ".join(found) or None
 
 
+#: One selector after an emoji is how it is written; a run of them carries data.
 _SELECTOR_RUN: Final = re.compile("[\\ufe00-\\ufe0f\\U000e0100-\\U000e01ef]{2}")
-_NOT_SELECTOR: Final = re.compile(f"[{_ZERO_WIDTH}{_STEERING}\\U000e0000-\\U000e00ff]|{_STRAY_JOINER}")
-
-
-def _other_than_selectors(text: str) -> str | None:
-    match = _NOT_SELECTOR.search(text)
-    return None if match is None else _named(ord(match.group()))
 
 
 def _named(code: int) -> str | None:
+    if 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
+        return None
     if 0x80 <= code <= 0x9F:
         return "C1 control characters"
     if code == 0xFEFF or code == 0xAD or 0xD800 <= code <= 0xDFFF:
