@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -20,6 +21,12 @@ settings.load_profile("dragoman")
 
 OUTGOING = Outgoing()
 OUTGOING.install()
+
+
+def pytest_collection_finish() -> None:
+    """Set aside what is there for good: tests that collect garbage then look at their own, a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -73,6 +73,7 @@ def alive(pid: int) -> bool:
 # --- side by side -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_servers_that_fail_to_start_stop_none_of_the_others(tmp_path: Path, dragoman_home: Path) -> None:
     """One exits at once, one hangs, one is missing; both eras work beside them."""
     config = configured(

@@ -97,6 +97,7 @@ def missing(shown: list[str], output: str) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_session_goes_as_the_page_says(page: Path, tmp_path: Path) -> None:
     """Our choice: a page is followed as a new user would, in an empty folder."""

@@ -47,6 +47,7 @@ def trouble(done: Finished, code: int, *words: str, hint: bool = True) -> None:
     ],
     ids=["missing", "exits", "hangs", "garbage", "refused"],
 )
+@pytest.mark.slow
 def test_a_server_that_does_not_start_is_exit_4_everywhere(
     target: str, timeout: str, words: list[str], tmp_path: Path, dragoman_home: Path
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_log_that_was_just_rotated_is_completed_from_the_older_file(folder: Pa
     assert run("logs", "h", "-n", "3", cwd=folder).out.splitlines() == ["line 3", "line 4", "line 5"]
 
 
+@pytest.mark.slow
 def test_following_goes_on_through_a_rotation(folder: Path, dragoman_home: Path) -> None:
     """Every line once, in order; Ctrl-C ends it."""
     log = LogFile(dragoman_home / "logs" / "h.log", max_bytes=40)

@@ -71,6 +71,7 @@ async def test_slow_modern_servers_connect_as_modern(name: str) -> None:
     assert sent.methods == ["server/discover", "initialize", "tools/call"]
 
 
+@pytest.mark.slow
 async def test_modern_treats_as_legacy() -> None:
     sent, eras = Sent(), RememberedEras()
     async with client(odd("modern_treats_as_legacy", 1.3), on_wire=sent, eras=eras) as mine:
