@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "disable": ("dragoman.cli.servers:disable", "Switch a server off."),
     "restart": ("dragoman.cli.status:restart", "Start a server anew and see whether it answers."),
     "logs": ("dragoman.cli.logs:logs", "Show what a server wrote on stderr."),
+    "record": ("dragoman.cli.record:record", "Write down a conversation: record -o FILE -- CMD ... | URL | SERVER."),
+    "replay": ("dragoman.cli.record:replay", "Play a recorded conversation as a server."),
     "import": ("dragoman.cli.importcmd:import_", "Take over servers: import claude|cursor|vscode|FILE."),
     "status": ("dragoman.cli.status:status", "Every server: its tools, their tiers, its last check."),
     "tier": ("dragoman.cli.tier:tier", "Show or set the tier of a tool."),

@@ -93,7 +93,7 @@ class Host(runtime_host.Host):
 
         async def specs_later() -> None:
             for server in config.servers.values():
-                host._insert(spec_of(server, context, held_back=await _held_back(server, config, plumbing), tap_for=tap_for))
+                host._insert(spec_of(server, context, held_back=await why_held_back(server, config, plumbing), tap_for=tap_for))
 
         host = cls._of(
             plumbing,
@@ -293,7 +293,7 @@ def rules_of(server: ServerConfig) -> Rules:
     return Rules(server.name, tools, server.default_tier if named or server.default_tier != DEFAULT_TIER else None)
 
 
-async def _held_back(server: ServerConfig, config: Config, plumbing: Plumbing) -> str | None:
+async def why_held_back(server: ServerConfig, config: Config, plumbing: Plumbing) -> str | None:
     """Why a server of a project file may not start yet, or ``None``."""
     state = await trust.trust_state(server, config, plumbing.store)
     if state in ("not needed", "approved"):
@@ -322,4 +322,4 @@ def only(config: Config, names: Sequence[str]) -> Config:
     return msgspec.structs.replace(config, servers={name: config.servers[name] for name in names})
 
 
-__all__ = ["Host", "Outcome", "only", "shown_target", "spec_of"]
+__all__ = ["Host", "Outcome", "only", "shown_target", "spec_of", "why_held_back"]
