@@ -198,13 +198,31 @@ def test_remove_forgets_the_server_and_keeps_its_audit(tmp_path: Path, dragoman_
     text = (tmp_path / "dragoman.toml").read_text()
     removed = run("remove", "h", cwd=tmp_path)
     assert removed.code == 0
-    assert "servers" not in config_of(tmp_path)
+    assert not (tmp_path / "dragoman.toml").exists()
+    assert "it was deleted" in removed.err
+    assert f"dragoman logs h ({dragoman_home / 'logs' / 'h.log'})" in removed.err
+    assert "open for ships" in run("logs", "h", cwd=tmp_path).out
     assert [note["event"] for note in notes(tmp_path)] == ["server added", "server removed"]
     (tmp_path / "dragoman.toml").write_text(text)
     assert run("restart", "h", cwd=tmp_path).code == 3
     with sqlite3.connect(dragoman_home / "dragoman.db") as store:
         assert store.execute("SELECT count(*) FROM trusted_commands").fetchone() == (0,)
     store.close()
+
+
+def test_a_file_that_says_more_than_add_wrote_stays_and_that_is_said(tmp_path: Path) -> None:
+    """A comment is a person's word; and an empty file in the working folder hides the user's own."""
+    assert run("add", "h", "--yes", "--", *LEGACY, cwd=tmp_path).code == 0
+    file = tmp_path / "dragoman.toml"
+    file.write_text(f"# mine\n{file.read_text()}")
+    removed = run("remove", "h", cwd=tmp_path)
+    assert "in place of your own file" in removed.err
+    assert file.read_text().strip() == "# mine"
+    named = tmp_path / "named.toml"
+    named.touch()
+    assert run("--config", str(named), "add", "h", "--yes", "--", *LEGACY, cwd=tmp_path).code == 0
+    kept = run("--config", str(named), "remove", "h", "--json", cwd=tmp_path)
+    assert (kept.json["removed"], kept.json["file_deleted"], named.exists()) == (True, False, True)
 
 
 def test_a_server_for_the_users_own_file_starts_where_it_was_meant(tmp_path: Path) -> None:

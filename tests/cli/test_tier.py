@@ -44,7 +44,56 @@ def test_a_pattern_overrules_what_add_wrote_but_nothing_stricter(folder: Path) -
     assert "a more exact rule decides for: delete_notes" in done.out
     now = tiers(folder)
     assert (now["add_note"], now["delete_notes"], now["search"]) == ("L1", "off", "L2")
-    assert tomllib.loads((folder / "dragoman.toml").read_text())["servers"]["h"]["tools"]["*_note*"] == "L1"
+    assert "taken out, since `add` had written them and nobody touched them: add_note" in done.out
+    written = tomllib.loads((folder / "dragoman.toml").read_text())["servers"]["h"]["tools"]
+    assert written["*_note*"] == "L1"
+    assert "add_note" not in written
+    assert written["delete_notes"] == "off"
+
+
+def test_what_a_person_decided_about_a_tool_stays_even_where_it_says_what_add_wrote(folder: Path) -> None:
+    """Our contract: only rules that nobody touched make room; the audit remembers who did."""
+    assert run("tier", "h.add_note", "L2", cwd=folder).code == 0
+    done = run("tier", "h.*_note*", "L1", "--json", cwd=folder).json
+    assert (done["dropped"], done["covered"]) == (["delete_notes"], ["add_note"])
+    file = folder / "dragoman.toml"
+    file.write_text(file.read_text().replace("dragoman.toml", ""))
+    (folder / "other.toml").write_text(file.read_text())  # the same text, and `add` wrote none of it here
+    other = run("--config", str(folder / "other.toml"), "tier", "h.s*", "L0", "--json", cwd=folder).json
+    assert other["dropped"] == []
+
+
+def test_a_pattern_that_decides_nothing_is_pointed_out_with_the_command_that_helps(folder: Path) -> None:
+    """Our contract: exact beats pattern, and `add` names every tool, so a pattern that was written by hand may be idle."""
+    file = folder / "dragoman.toml"
+    file.write_text(file.read_text().replace("[servers.h.tools]\n", '[servers.h.tools]\n"sea*" = "L0"\n'))
+    notice = """servers.h.tools."sea*" (L0) decides nothing: more exact rules do for search; dragoman tier 'h.sea*' L0 lets it decide"""
+    assert notice in run("tools", "h", cwd=folder).err
+    assert notice in run("config", "check", cwd=folder).err
+    assert notice in run("config", "check", "--json", cwd=folder).json["notices"]
+    explained = run("policy", "explain", "h.search", cwd=folder).out
+    assert 'note: servers.h.tools."sea*" (L0) speaks of it too; servers.h.tools.search is more exact' in explained
+    assert run("tier", "h.sea*", "L0", cwd=folder).code == 0
+    assert tiers(folder)["search"] == "L0"
+    assert "decides nothing" not in run("tools", "h", cwd=folder).err
+    assert run("policy", "explain", "h.search", "--json", cwd=folder).json["notices"] == []
+
+
+def test_an_exception_beside_a_pattern_that_decides_is_nothing_to_point_out(folder: Path) -> None:
+    """Our choice: "all of them but this one" is how patterns are meant to be used."""
+    assert run("tier", "h.*_note*", "L1", cwd=folder).code == 0
+    assert run("tier", "h.delete_notes", "L2", cwd=folder).code == 0
+    assert "decides nothing" not in run("tools", "h", cwd=folder).err
+
+
+def test_a_pattern_that_stops_asking_about_what_destroys_says_so(folder: Path) -> None:
+    """Our contract: a wildcard is written without looking at each tool; a person who names one has looked."""
+    done = run("tier", "h.*", "L1", cwd=folder)
+    assert done.code == 0
+    assert "warning: h says that delete_notes, sink_ship destroy, and nobody is asked about them any more" in done.err
+    assert "dragoman tier h.delete_notes L2" in done.err
+    assert "warning" not in run("tier", "h.*", "L0", cwd=folder).err
+    assert "warning" not in run("tier", "h.delete_notes", "L0", cwd=folder).err
 
 
 def test_a_tier_for_an_unapproved_project_file_approves_nothing(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ async def test_tail_gives_the_last_records_oldest_first(tmp_path: Path) -> None:
         assert await store.tail(0) == []
 
 
-@pytest.mark.parametrize("name", ["server", "tool", "turn", "call", "status"])
+@pytest.mark.parametrize("name", ["event", "server", "tool", "turn", "call", "status"])
 async def test_tail_filters_by(name: str, tmp_path: Path) -> None:
     async with await SqliteStore.open(tmp_path / "store.sqlite3") as store:
         await store.append(entry(1))

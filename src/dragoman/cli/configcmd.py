@@ -47,12 +47,14 @@ def path(settings: Settings) -> None:
 @common
 def check(settings: Settings, file: Path | None) -> None:
     """Read the file in use (or FILE) and check all of it. Exit code 2 with file, line and key if it cannot be used."""
-    found = configs.check(settings.context, file)
+    found = settings.run(configs.check(settings.context, file))
     if settings.json:
         output.emit_json(msgspec.to_builtins(found))
         return
     for warning in found.warnings:
         output.warn(warning)
+    for notice in found.notices:
+        output.note(f"note: {notice}")
     if found.path is None:
         output.note("there is no configuration to check")
     else:

@@ -35,6 +35,8 @@ def explain(settings: Settings, tool: str) -> None:
     output.data(f"{output.styled(name, bold=True)}  {found.tier}  by {escape_inline(found.rule)}")
     if found.obstacle:
         output.say(f"not called at all for now: {found.obstacle}")
+    for notice in found.notices:
+        output.say(f"note: {notice}")
     output.say()
     show_table(("", "LAYER", "HERE"), [(str(row.place), row.layer, row.here or "looks at the result") for row in found.layers])
     output.say()

@@ -85,11 +85,19 @@ def add(ctx: click.Context, settings: Settings, /, name: str, target: tuple[str,
 def remove(settings: Settings, name: str, user: bool) -> None:
     """Take a server out of the configuration. Its audit and its log stay."""
     context = service.for_user(settings.context) if user else settings.loaded
-    file = settings.run(service.remove(name, context, _said()))
+    done = settings.run(service.remove(name, context, _said()))
     if settings.json:
-        output.emit_json({"name": name, "file": str(file), "removed": True})
-    else:
-        output.say(f"removed {name} from {file}")
+        log = str(done.log) if done.log is not None else None
+        output.emit_json({"name": name, "file": str(done.file), "removed": True, "file_deleted": done.file_deleted, "log": log})
+        return
+    output.say(f"removed {name} from {done.file}")
+    if done.file_deleted:
+        output.note("nothing else stood in that file: it was deleted")
+    elif done.file_empty:
+        instead = ", and is used here in place of your own file" if done.project else ""
+        output.note(f"that file has no servers left; it stays for what else stands in it{instead}")
+    if done.log is not None:
+        output.note(f"its log stays: dragoman logs {name} ({done.log})")
 
 
 @click.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 import msgspec
 
@@ -11,6 +13,7 @@ from dragoman.cli.table import show_table
 from dragoman.cli.terminal import has_terminal
 from dragoman.service import policy
 from dragoman.service.notes import agreement
+from dragoman.service.policy import some
 from dragoman.service.servers import for_user
 
 _SHOWN = 8
@@ -50,10 +53,16 @@ def _show_change(change: policy.TierChange) -> None:
     name = f"{change.server}.{change.key}"
     output.say(f"{name} is {change.tier} now, in {change.file}")
     if change.is_pattern and change.known:
-        more = f" and {len(change.matches) - _SHOWN} more" if len(change.matches) > _SHOWN else ""
-        output.say(f"  so are: {', '.join(change.matches[:_SHOWN]) or 'none of the tools that are known'}{more}")
+        output.say(f"  so are: {some(change.matches, _SHOWN) or 'none of the tools that are known'}")
+    if change.dropped:
+        output.say(f"  taken out, since `add` had written them and nobody touched them: {some(change.dropped, _SHOWN)}")
     if change.covered:
-        output.say(f"  a more exact rule decides for: {', '.join(change.covered[:_SHOWN])}")
+        output.say(f"  a more exact rule decides for: {some(change.covered, _SHOWN)}")
+    if change.destructive:
+        count = len(change.destructive)
+        says = f"{change.server} says that {some(change.destructive, _SHOWN)} {'destroys' if count == 1 else 'destroy'}"
+        ask = shlex.quote(f"{change.server}.{change.destructive[0]}")
+        output.warn(f"{says}, and nobody is asked about {'it' if count == 1 else 'them'} any more; dragoman tier {ask} L2 asks again")
     if not change.known:
         output.note(f"{change.server} was never connected to, so nobody knows yet whether it has such a tool")
     if change.tier == "L3":

@@ -61,6 +61,8 @@ def _say_where_from(one: ServerTools) -> None:
         output.note(f"{one.server}: connected and listed now")
     for flaw in one.flaws:
         output.warn(f"{one.server}: set aside: {flaw}")
+    for notice in one.notices:
+        output.note(f"note: {notice}")
 
 
 def _show_table(listed: list[ListedTool]) -> None:

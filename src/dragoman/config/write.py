@@ -6,7 +6,7 @@ import copy
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -81,6 +81,24 @@ def remove_server(path: Path, name: str) -> Config:
     return _edit_server(path, name, lambda servers: servers.pop(name))
 
 
+def delete_if_empty(path: Path) -> bool:
+    """Take away a file that says nothing any more and holds no word of a person's; whether it is gone.
+
+    An empty file in the working folder would be used in place of the user's own.
+
+    Raises:
+        ConfigError: It cannot be read or taken away.
+    """
+    text = read_text(path)
+    if path.is_symlink() or "#" in text or _pruned(parse_toml(text, path)[0]):
+        return False
+    try:
+        path.unlink()
+    except OSError as exc:
+        raise ConfigError(f"cannot be taken away: {exc.strerror or exc}", file=str(path)) from exc
+    return True
+
+
 def set_tier(path: Path, server: str, tool: str, tier: Tier) -> Config:
     """Set the tier of a tool or a pattern of tools.
 
@@ -90,8 +108,11 @@ def set_tier(path: Path, server: str, tool: str, tier: Tier) -> Config:
     return set_tiers(path, server, {tool: tier})
 
 
-def set_tiers(path: Path, server: str, tiers: Mapping[str, Tier]) -> Config:
+def set_tiers(path: Path, server: str, tiers: Mapping[str, Tier], *, drop: Collection[str] = ()) -> Config:
     """Set several tiers of one server, by tool or pattern, in one change.
+
+    Args:
+        drop: Rules that are taken out.
 
     Raises:
         ConfigError: The server is not in the file, or a tool or tier is not valid.
@@ -107,6 +128,8 @@ def set_tiers(path: Path, server: str, tiers: Mapping[str, Tier]) -> Config:
                 tools[tool]["tier"] = tier
             else:
                 tools[tool] = tier
+        for tool in drop:
+            tools.pop(tool, None)
 
     return _edit_server(path, server, edit)
 

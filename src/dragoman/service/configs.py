@@ -11,6 +11,7 @@ from dragoman.config.describe import describe
 from dragoman.config.load import find, load_file
 from dragoman.config.paths import user_config_path
 from dragoman.service.context import Context
+from dragoman.service.overruled import notices
 
 
 class ConfigPath(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +23,12 @@ class ConfigPath(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfigCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is valid. ``warnings`` are keys that have no effect."""
+    """A file that is valid. ``warnings`` are keys that have no effect, ``notices`` patterns that decide nothing."""
 
     path: str | None
     servers: list[str]
     warnings: list[str]
+    notices: list[str]
 
 
 def where(context: Context) -> ConfigPath:
@@ -40,14 +42,19 @@ def where(context: Context) -> ConfigPath:
     return ConfigPath(path=str(found.path) if found else None, project=found.project if found else False, user=user)
 
 
-def check(context: Context, file: Path | None = None) -> ConfigCheck:
+async def check(context: Context, file: Path | None = None) -> ConfigCheck:
     """Read a file (or the one in use) and check all of it.
 
     Raises:
         ConfigError: The first thing that is wrong, with file, line and key.
     """
     config = load_file(file) if file is not None else context.config
-    return ConfigCheck(path=str(config.path) if config.path else None, servers=list(config.servers), warnings=list(config.warnings))
+    return ConfigCheck(
+        path=str(config.path) if config.path else None,
+        servers=list(config.servers),
+        warnings=list(config.warnings),
+        notices=await notices(context, config) if context.store_path.exists() else [],
+    )
 
 
 def show(context: Context) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from dragoman.config.model import ServerConfig
 from dragoman.errors import DragomanError
 from dragoman.policy.ports import Resolved
 from dragoman.runtime.host import Host
 from dragoman.service.assemble import only, spec_of
 from dragoman.service.calls import Surroundings, client_of, opened
+from dragoman.service.overruled import idle_patterns
 from dragoman.service.plumbing import Plumbing
 from dragoman.service.status import tools_of
 from dragoman.service.targets import Target
@@ -41,6 +43,7 @@ class ServerTools(msgspec.Struct, frozen=True, kw_only=True):
         stored_at: When they were listed, seconds since the epoch; ``None``: just now.
         error: Why there are none.
         flaws: What was set aside, one line each.
+        notices: Patterns in the configuration that decide nothing, one line each.
     """
 
     server: str
@@ -48,6 +51,7 @@ class ServerTools(msgspec.Struct, frozen=True, kw_only=True):
     stored_at: float | None = None
     error: DragomanError | None = None
     flaws: list[str] = []
+    notices: list[str] = []
 
     @property
     def age_s(self) -> float | None:
@@ -78,7 +82,11 @@ async def list_tools(
         async with opened(around) as host:
             for name in missing:
                 found[name] = await _connected(host, name)
-    return [found[name] for name in config.servers if name in found]
+    return [_with_notices(found[name], server) for name, server in config.servers.items() if name in found]
+
+
+def _with_notices(found: ServerTools, server: ServerConfig) -> ServerTools:
+    return msgspec.structs.replace(found, notices=idle_patterns(server, [tool.name for tool in found.tools]))
 
 
 async def _stored(around: Surroundings, names: list[str]) -> dict[str, ServerTools]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,14 +13,16 @@ from dragoman.config.model import ServerConfig
 from dragoman.errors import ConfigError, UnknownTool
 from dragoman.policy.approvers import DenyAll
 from dragoman.policy.names import some
-from dragoman.policy.rules import Rules, ToolRule
+from dragoman.policy.rules import Rules
 from dragoman.service import trust
 from dragoman.service.assemble import Host, TapFor, only, rules_of
 from dragoman.service.context import Context
 from dragoman.service.notes import Agreement, note
+from dragoman.service.overruled import beaten, governs, is_pattern, listed, untouched
 from dragoman.service.plumbing import Plumbing
 from dragoman.service.servers import find_server
 from dragoman.service.status import tools_of
+from dragoman.wire.listing import Tool
 from dragoman.wire.tier import Tier, is_tier
 
 
@@ -45,6 +48,8 @@ class TierChange(msgspec.Struct, frozen=True, kw_only=True):
         key: The tool or pattern that was written.
         matches: The tools that match and have this tier now, of those listed last.
         covered: Tools that match and follow a more exact rule to another tier.
+        dropped: Rules for single tools that `add` had written, nobody had touched, and that made room for the pattern.
+        destructive: Tools that run without asking since now, by a pattern, although their server says that they destroy.
         known: The server was connected to before, so that its tools are known.
         approval: ``new`` or ``changed``: the server waits for a person's approval, and the tier counts only from then.
     """
@@ -55,13 +60,15 @@ class TierChange(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     matches: list[str]
     covered: list[str]
+    dropped: list[str]
+    destructive: list[str]
     known: bool
     approval: trust.TrustState
 
     @property
     def is_pattern(self) -> bool:
         """Whether it may speak of several tools."""
-        return _is_pattern(self.key)
+        return is_pattern(self.key)
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +81,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The chain for one tool. ``obstacle``: why its server would not even be started, or ``None``."""
+    """The chain for one tool.
+
+    Attributes:
+        obstacle: Why its server would not even be started, or ``None``.
+        notices: Patterns that speak of it too and are not what decides.
+    """
 
     server: str
     tool: str
@@ -82,6 +94,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     held: str | None
     obstacle: str | None
+    notices: list[str]
     layers: list[Place]
 
     def for_json(self) -> dict[str, Any]:
@@ -101,7 +114,7 @@ async def list_tiers(context: Context, written: str | None = None) -> list[ToolT
     if written is not None and written not in context.config.servers:
         name, key = _split(written, context)
         known = await list_tiers(context, find_server(name, context.config).name)
-        rows = [row for row in known if row.name == key or _governs(key, row.name)]
+        rows = [row for row in known if row.name == key or governs(key, row.name)]
         if not rows:
             near = difflib.get_close_matches(key, [row.name for row in known], 3)
             hint = (
@@ -110,15 +123,15 @@ async def list_tiers(context: Context, written: str | None = None) -> list[ToolT
             raise ConfigError(f"no tool of {name} is known as {key!r}", hint=hint)
         return rows
     config = context.config if written is None else only(context.config, [written])
-    catalogs = await _catalogs(context)
+    catalogs = await listed(context)
     found = []
     for name, server in config.servers.items():
-        rules, tools = rules_of(server), catalogs.get(name, [])
+        rules, tools = rules_of(server), [tool.name for tool in catalogs.get(name, ())]
         for tool in tools:
             tier, rule, _ = rules.decide(tool)
             found.append(ToolTier(server=name, name=tool, tier=tier, rule=rule))
         for key, entry in server.tools.items():
-            if entry.tier is not None and not any(_governs(key, tool) for tool in tools):
+            if entry.tier is not None and not any(governs(key, tool) for tool in tools):
                 rule = rules.decide(key).rule
                 found.append(ToolTier(server=name, name=key, tier=entry.tier, rule=rule, known=False))
     return found
@@ -127,8 +140,8 @@ async def list_tiers(context: Context, written: str | None = None) -> list[ToolT
 async def set_tier(written: str, tier: str, context: Context, agreed: Agreement) -> TierChange:
     """Write the tier of a tool or a pattern of tools to the file in use.
 
-    A pattern takes the rules along that name one of its tools (as `add` writes them), save those that say L3 or off. A project file that
-    was approved stays approved: the person who types this is the one who would be asked.
+    For a pattern, the rules for single tools are taken out that `add` wrote and nobody touched since; what a person decided about a tool
+    stays, and is more exact. A project file that was approved stays approved: the person who types this is the one who would be asked.
 
     Args:
         written: ``server.tool``, or a pattern such as ``server.read_*``.
@@ -142,9 +155,9 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
     before = find_server(name, context.config)
     if (problem := checks.pattern(key)) is not None:
         raise ConfigError(f"{key!r}: {problem}", hint=f"tools of {name}: dragoman tier")
-    catalogs = await _catalogs(context)
-    tools = catalogs.get(name, [])
-    if name in catalogs and not _is_pattern(key) and key not in tools:
+    catalogs = await listed(context)
+    tools = [tool.name for tool in catalogs.get(name, ())]
+    if name in catalogs and not is_pattern(key) and key not in tools:
         near = difflib.get_close_matches(key, tools, 3)
         hint = f"did you mean {' or '.join(f'{name}.{tool}' for tool in near)}?" if near else f"its tools: {some(tools)}"
         raise ConfigError(f"the server {name} listed no tool {key!r} when it was last connected to", hint=hint)
@@ -155,13 +168,14 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
         store = plumbing.store
         state = await trust.trust_state(before, context.config, store)
         was = rules_of(before).decide(key).tier
-        after = write.set_tiers(file, name, dict.fromkeys([key, *_taken_along(key, before)], tier)).servers[name]
+        dropped = [tool for tool in await untouched(before, file, store) if governs(key, tool)] if is_pattern(key) else []
+        after = write.set_tiers(file, name, {key: tier}, drop=dropped).servers[name]
         await note(store, "tier set", agreed, server=name, tool=key, tier=tier, was=was, file=str(file))
         if state == "approved" and _only_tiers_differ(before, after):
             await trust.remember(after, file, store, agreed)
     finally:
         await plumbing.close()
-    matching = [tool for tool in tools if _governs(key, tool)]
+    matching = [tool for tool in tools if governs(key, tool)]
     rules = rules_of(after)
     mine = [tool for tool in matching if rules.decide(tool).tier == tier]
     return TierChange(
@@ -171,6 +185,8 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
         file=str(file),
         matches=mine,
         covered=[tool for tool in matching if tool not in mine],
+        dropped=dropped,
+        destructive=_now_unasked(catalogs.get(name, ()), rules_of(before), rules) if is_pattern(key) else [],
         known=name in catalogs,
         approval=state,
     )
@@ -213,6 +229,7 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
             rule=found.rule,
             held=found.held,
             obstacle=obstacle or slot.spec.held_back,
+            notices=beaten(context.config.servers[name], tool),
             layers=[Place(place=row.place, layer=row.layer, why=row.why, here=row.here) for row in host.stack.explain(found)],
         )
 
@@ -234,32 +251,14 @@ def _split(written: str, context: Context) -> tuple[str, str]:
     raise ConfigError(f"{written!r} is not the name of a tool", hint=hint)
 
 
-def _is_pattern(key: str) -> bool:
-    return "*" in key or "?" in key
-
-
-def _governs(key: str, tool: str) -> bool:
-    """Whether a key of a ``tools`` table speaks of a tool, other rules left aside."""
-    return Rules("x", {key: ToolRule("L0")}).decide(tool).tier == "L0"
-
-
-def _taken_along(key: str, server: ServerConfig) -> list[str]:
-    """Rules for single tools that a pattern overrules."""
-    if not _is_pattern(key):
-        return []
-    rules = {name: rule.tier for name, rule in server.tools.items() if not _is_pattern(name) and _governs(key, name)}
-    return [name for name, tier in rules.items() if tier not in (None, "L3", "off")]
+def _now_unasked(tools: Sequence[Tool], before: Rules, after: Rules) -> list[str]:
+    """Tools that say of themselves that they destroy, and that nobody is asked about any more."""
+    says_so = [tool.name for tool in tools if (tool.annotations or {}).get("destructiveHint") is True]
+    return [name for name in says_so if after.decide(name).tier in ("L0", "L1") and before.decide(name).tier not in ("L0", "L1")]
 
 
 def _only_tiers_differ(before: ServerConfig, after: ServerConfig) -> bool:
     return msgspec.structs.replace(before, tools=after.tools).launch_hash() == after.launch_hash()
 
 
-async def _catalogs(context: Context) -> dict[str, list[str]]:
-    """Names of tools by server, as they were listed last."""
-    plumbing = Plumbing(context.store_path)
-    await plumbing.open()
-    try:
-        return {name: [tool.name for tool in tools_of(catalog)] for name, catalog in (await plumbing.store.catalogs()).items()}
-    finally:
-        await plumbing.close()
+__all__ = ["Explanation", "Place", "TierChange", "ToolTier", "explain", "list_tiers", "set_tier", "some"]

@@ -17,8 +17,28 @@ from dragoman.service.notes import Agreement, note
 from dragoman.service.plumbing import Plumbing
 
 
-async def remove(name: str, context: Context, agreed: Agreement) -> Path:
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``remove`` did.
+
+    Attributes:
+        file: Where the server stood.
+        file_deleted: Nothing but what was written here had been left in it.
+        file_empty: It has no servers left, and stays for what else it says.
+        project: It lies in the working folder, where it is used in place of the user's own.
+        log: The server's log, which stays; ``None`` where it has none.
+    """
+
+    file: Path
+    file_deleted: bool
+    file_empty: bool
+    project: bool
+    log: Path | None
+
+
+async def remove(name: str, context: Context, agreed: Agreement) -> Removed:
     """Take a server out of the file in use, and forget what was known about it; its audit and its log stay.
+
+    A file in the working folder of which nothing is left is deleted.
 
     Raises:
         ConfigError: There is no such server, or the file cannot be changed.
@@ -27,12 +47,21 @@ async def remove(name: str, context: Context, agreed: Agreement) -> Path:
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     try:
-        write.remove_server(file, name)
+        left = write.remove_server(file, name).servers
+        project = context.config.project
+        deleted = not left and project and write.delete_if_empty(file)
         await note(plumbing.store, "server removed", agreed, server=name, file=str(file), target=shown_target(server))
         await plumbing.store.forget_server(name)
     finally:
         await plumbing.close()
-    return file
+    log = context.log_path(name)
+    return Removed(
+        file=file,
+        file_deleted=deleted,
+        file_empty=not left and not deleted,
+        project=project,
+        log=log if log.exists() else None,
+    )
 
 
 class Enabling(msgspec.Struct, frozen=True, kw_only=True):

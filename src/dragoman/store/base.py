@@ -62,6 +62,7 @@ class Store(AuditLog, Protocol):
         self,
         n: int = 20,
         *,
+        event: str | None = None,
         server: str | None = None,
         tool: str | None = None,
         turn: str | None = None,

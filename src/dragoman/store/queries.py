@@ -13,11 +13,11 @@ from dragoman.store.schema import HAS_SENT, schema_version
 from dragoman.store.writers import liveness
 
 _SELECT = f"SELECT {COLUMNS} FROM audit"
-_FILTERS = ("server", "tool", "turn", "call", "status")
+_FILTERS = ("event", "server", "tool", "turn", "call", "status")
 
 
 def tail(con: sqlite3.Connection, n: int = 20, **filters: str | None) -> list[AuditRecord]:
-    """The last ``n`` records over all writers, oldest first; ``filters`` are exact values of server, tool, turn, call, status.
+    """The last ``n`` records over all writers, oldest first; ``filters`` are exact values of event, server, tool, turn, call, status.
 
     ``status="unknown"`` also finds the *sending* of every call that its writer, who is gone, wrote no end of.
     """

@@ -152,13 +152,16 @@ class SqliteStore:
         self,
         n: int = 20,
         *,
+        event: str | None = None,
         server: str | None = None,
         tool: str | None = None,
         turn: str | None = None,
         call: str | None = None,
         status: str | None = None,
     ) -> list[AuditRecord]:
-        return await self._read(lambda con: queries.tail(con, n, server=server, tool=tool, turn=turn, call=call, status=status))
+        return await self._read(
+            lambda con: queries.tail(con, n, event=event, server=server, tool=tool, turn=turn, call=call, status=status)
+        )
 
     async def maybe_ran(self) -> int:
         return await self._read(queries.maybe_ran)
