@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick check test bench conformance interop dev lock clean
+.PHONY: help demo quick check test bench soak conformance interop dev lock clean
 
 help:
 	@echo 'make demo          the main job on bundled servers (make demo ARGS=--yes: agree to what it asks)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make test          install what the tests need, then every test and the official conformance scenarios'
 	@echo 'make conformance   the official conformance scenarios alone'
 	@echo 'make bench         side by side with other clients'
+	@echo 'make soak          fifty bad servers and 64 callers for ten minutes (SOAK_S=600)'
 	@echo 'make dev | interop the environments of `check` | of the tests against foreign servers'
 	@echo 'make lock          resolve requirements/*.lock and the npm lock file anew'
 	@echo 'make clean         back to a fresh clone'
@@ -51,6 +52,9 @@ test: dev interop
 
 conformance: dev interop
 	@$(BIN)/python tests/conformance/run.py
+
+soak: dev
+	@$(BIN)/python -m tests.soak.run --seconds $${SOAK_S:-600}
 
 bench: dev interop
 	@$(BIN)/python -m bench $(ARGS)
