@@ -29,6 +29,7 @@ from dragoman.transports.memory import MemoryTransport, memory_pair
 from dragoman.wire.revisions import ALL, LEGACY, MODERN
 from tests.transports.loopback import Exchange, loopback
 from tests.transports.unix_peer import listening, listening_on_a_port
+from tests.transports.ws_peer import answering, serving
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "matrix.md"
@@ -37,7 +38,7 @@ ODD: Final = ROOT / "tests" / "servers"
 VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENTS: Final = (None, *ALL)
 SERVERS: Final[tuple[tuple[str, ...], ...]] = (*((revision,) for revision in ALL), LEGACY, ALL)
-CHANNELS: Final = ("stdio", "Unix domain socket", "TCP", "in memory", "Streamable HTTP", "HTTP+SSE")
+CHANNELS: Final = ("stdio", "Unix domain socket", "TCP", "in memory", "Streamable HTTP", "HTTP+SSE", "WebSocket")
 AT_ONCE: Final = 6
 
 Json = dict[str, Any]
@@ -187,6 +188,8 @@ async def server_on(channel: str, speaks: tuple[str, ...], stack: AsyncExitStack
         url = "unix://" + await stack.enter_async_context(listening(folder, lines_of(speaks)))
     elif channel == "TCP":
         url = f"tcp://127.0.0.1:{await stack.enter_async_context(listening_on_a_port(lines_of(speaks)))}"
+    elif channel == "WebSocket":
+        url = await stack.enter_async_context(serving(answering(lines_of(speaks))))
     elif channel == "Streamable HTTP":
         if speaks in (MODERN, LEGACY):
             url = await stack.enter_async_context(demo(*command_of(speaks), "--http", "0"))

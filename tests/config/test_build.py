@@ -171,7 +171,10 @@ SENTENCES = [
     (S + "url = 'http://x'\n", "c.toml:3: servers.s.url: has both a command and a url; keep the one to use"),
     ("[servers.s]\ncommand = []\n", "c.toml:2: servers.s.command: names no program"),
     ("[servers.s]\nurl = ''\n", "c.toml:2: servers.s.url: expected text in quotes, got an empty text"),
-    ("[servers.s]\nurl = 'ftp://x'\n", "c.toml:2: servers.s.url: expected a URL with http://, https://, unix:// or tcp://, got ftp:"),
+    (
+        "[servers.s]\nurl = 'ftp://x'\n",
+        "c.toml:2: servers.s.url: expected a URL with http://, https://, ws://, wss://, unix:// or tcp://, got ftp:",
+    ),
     (
         "[servers.s]\nurl = 'unix://run/x'\n",
         "c.toml:2: servers.s.url: a socket is named by an absolute path, as in unix:///run/server.sock",
@@ -184,7 +187,7 @@ SENTENCES = [
     ),
     (
         "[servers.s]\nurl = 'localhost'\n",
-        "c.toml:2: servers.s.url: expected a URL with http://, https://, unix:// or tcp://, got no scheme",
+        "c.toml:2: servers.s.url: expected a URL with http://, https://, ws://, wss://, unix:// or tcp://, got no scheme",
     ),
     ("[servers.s]\nurl = 'http://'\n", "c.toml:2: servers.s.url: the URL names no host"),
     ("[servers.s]\nurl = 'http://h:99999/'\n", "c.toml:2: servers.s.url: not a valid URL: Port out of range 0-65535"),

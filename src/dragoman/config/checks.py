@@ -63,8 +63,9 @@ def url(text: str) -> str | None:
         except tcp.BadAddress as exc:
             return f"{exc.message}: {exc.hint}"
         return None
-    if parts.scheme not in ("http", "https"):
-        return f"expected a URL with http://, https://, unix:// or tcp://, got {parts.scheme + ':' if parts.scheme else 'no scheme'}"
+    if parts.scheme not in ("http", "https", "ws", "wss"):
+        got = f"{parts.scheme}:" if parts.scheme else "no scheme"
+        return f"expected a URL with http://, https://, ws://, wss://, unix:// or tcp://, got {got}"
     return None if parts.hostname else "the URL names no host"
 
 

@@ -37,7 +37,7 @@ class LineSplitter:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._held = bytearray()
-        self._over: _Over | None = None
+        self._over: Over | None = None
 
     def feed(self, chunk: bytes) -> list[Line | Discarded]:
         """Take in what arrived; returns the lines that are whole now."""
@@ -79,12 +79,12 @@ class LineSplitter:
             if len(self._held) + len(piece) <= self._limit:
                 self._held += piece
                 return
-            self._over, self._held = _Over(self._held), bytearray()
+            self._over, self._held = Over(self._held), bytearray()
         self._over.add(piece)
 
 
-class _Over:
-    """A line being discarded."""
+class Over:
+    """What is being discarded, of which both ends and the size are kept."""
 
     __slots__ = ("head", "size", "tail")
 

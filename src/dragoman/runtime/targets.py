@@ -15,6 +15,7 @@ from dragoman.transports.base import Transport
 FRAME_LIMIT: Final = 128 * 2**20
 _SOCKET: Final = "unix://"
 _LINES: Final = (_SOCKET, "tcp://", "tcp+unencrypted://")  # channels with the framing of stdio
+_SOCKETS: Final = ("ws://", "wss://")
 
 
 class Place(NamedTuple):
@@ -61,11 +62,14 @@ def transport_for(
             return _lines(target, web, frame_limit)
         from urllib.parse import urlsplit
 
-        from dragoman.transports.http import HttpTransport
-
         parts = urlsplit(target)
-        make = partial(HttpTransport, target, frame_limit=frame_limit, **web._asdict())
-        first: Transport = make()
+        kind: Callable[..., Transport]
+        if target.startswith(_SOCKETS):
+            from dragoman.transports.websocket import WebSocketTransport as kind
+        else:
+            from dragoman.transports.http import HttpTransport as kind
+        make = partial(kind, target, frame_limit=frame_limit, **web._asdict())
+        first = make()
         return (
             _fresh(first, make),
             first.label,
@@ -120,7 +124,7 @@ def _lines(url: str, web: Web, frame_limit: int) -> tuple[Callable[[], Transport
 
 def fallback_for(target: Target, *, web: Web, frame_limit: int) -> Callable[[], Transport] | None:
     """A maker of transports to try on a URL whose server speaks nothing newer than 2024-11-05."""
-    if not isinstance(target, str) or target.startswith(_LINES):
+    if not isinstance(target, str) or target.startswith(_LINES + _SOCKETS):
         return None
 
     def make() -> Transport:

@@ -20,6 +20,7 @@ _BLANK: Final = re.compile(r"[\x00-\x20\x7f]")
 # They frame the message, or they belong to a session or a resumption, which this era does not have.
 _NOT_YOURS: Final = frozenset(
     {"connection", "content-length", "host", "last-event-id", "mcp-session-id", "te", "trailer", "transfer-encoding", "upgrade"}
+    | {f"sec-websocket-{name}" for name in ("accept", "extensions", "key", "protocol", "version")}
 )
 
 
@@ -46,11 +47,11 @@ class Proxy(msgspec.Struct, frozen=True):
     label: str
 
 
-def parse_url(url: str) -> Target:
-    """Take an endpoint's URL apart.
+def parse_url(url: str, schemes: tuple[str, str] = ("http", "https")) -> Target:
+    """Take an endpoint's URL apart; the second of ``schemes`` is the one with TLS.
 
     Raises:
-        ConfigError: It is no http:// or https:// URL with a host.
+        ConfigError: It is no URL of these schemes with a host.
     """
     if _BLANK.search(url):
         raise ConfigError(f"the URL {printable(url)} holds a blank or a control character", hint="write %20 for a blank")
@@ -59,19 +60,20 @@ def parse_url(url: str) -> Target:
         host, port = parts.hostname, parts.port
     except ValueError as exc:
         raise ConfigError(f"the URL {printable(url)} cannot be read: {exc}") from exc
-    if parts.scheme not in ("http", "https"):
+    if parts.scheme not in schemes:
         what = f"has the scheme {parts.scheme!r}" if parts.scheme and "://" in url else "has no scheme"
         raise ConfigError(
-            f"the URL {printable(url)} {what}; only http:// and https:// are spoken", hint="write the whole URL, as in https://host/mcp"
+            f"the URL {printable(url)} {what}; only {schemes[0]}:// and {schemes[1]}:// are spoken",
+            hint=f"write the whole URL, as in {schemes[1]}://host/mcp",
         )
     if not host:
-        raise ConfigError(f"the URL {printable(url)} names no host", hint="write the whole URL, as in https://host/mcp")
+        raise ConfigError(f"the URL {printable(url)} names no host", hint=f"write the whole URL, as in {schemes[1]}://host/mcp")
     place = f"[{host}]" if ":" in host else host
     if port is not None:
         place += f":{port}"
     bare = urlunsplit((parts.scheme, place, parts.path or "/", parts.query, ""))
     label = urlunsplit((parts.scheme, place, parts.path, "", "")) + ("?…" if parts.query else "")
-    return Target(bare, label, host, parts.scheme == "https", _basic(parts.username, parts.password))
+    return Target(bare, label, host, parts.scheme == schemes[1], _basic(parts.username, parts.password))
 
 
 def base_headers(headers: Mapping[str, str] | None, authorization: str | None = None) -> dict[str, str]:
