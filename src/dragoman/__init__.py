@@ -78,6 +78,7 @@ _HOME = {
     "Resource": "dragoman.wire.listing",
     "ResourceTemplate": "dragoman.wire.listing",
     "Prompt": "dragoman.wire.listing",
+    "View": "dragoman.wire.apps",
     "ToolResult": "dragoman.wire.results",
     "ReadResult": "dragoman.wire.results",
     "PromptResult": "dragoman.wire.results",
@@ -136,6 +137,7 @@ __all__ = [
     "TransportError",
     "UnknownTool",
     "VersionMismatch",
+    "View",
     "__version__",
     "blocking",
 ]

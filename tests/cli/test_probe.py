@@ -103,3 +103,28 @@ def test_parameters_are_escaped_and_not_endless() -> None:
     assert shown == ["\\x1b[2J: \\x07 - first"]
     assert len(parameters({"properties": {f"p{n}": {} for n in range(1000)}})) == 61
     assert parameters(None) == parameters({"properties": []}) == []
+
+
+def test_tool_with_a_view_and_one_for_views_alone_are_said(tmp_path: Path) -> None:
+    """SEP-1865; the address is the server's, so it is escaped."""
+    tools = [
+        {"name": "show", "inputSchema": {}, "_meta": {"ui": {"resourceUri": "ui://a\x1b[2J"}}},
+        {"name": "refresh", "inputSchema": {}, "description": "Anew.", "_meta": {"ui": {"visibility": ["app"]}}},
+    ]
+    server = tmp_path / "server.py"
+    server.write_text(
+        "import json, sys\n"
+        f"tools = {tools!r}\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    hello = {'protocolVersion': '2025-11-25', 'capabilities': {'tools': {}}, 'serverInfo': {'name': 's', 'version': '1'}}\n"
+        "    result = {'initialize': hello, 'tools/list': {'tools': tools}}.get(m['method'])\n"
+        "    said = {'result': result} if result else {'error': {'code': -32601, 'message': ''}}\n"
+        "    if 'id' in m: print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], **said}), flush=True)\n"
+    )
+    shown = run("probe", "--", "python3", str(server), cwd=tmp_path).out
+    assert "  show  (has a view, ui://a\\x1b[2J)\n" in shown
+    assert "  refresh  (only for the server's own view, not offered to a model)\n    Anew.\n" in shown
+    listed = run("tools", "--on", f"python3 {server}", cwd=tmp_path).out
+    assert "(has a view, ui://a" in listed
+    assert "Anew. (only for the server's own view, not offered to a model)" in listed

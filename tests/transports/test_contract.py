@@ -202,5 +202,5 @@ async def test_every_transport_of_ours_is_held_to_the_contract() -> None:
         if line.startswith("class ") and "Transport" in line and "(Protocol)" not in line
     }
     lines = {"StdioTransport", "UnixTransport", "TcpTransport", "StreamTransport"}
-    kept = {"RecordingTransport", "ReplayTransport"}  # around another, and out of a file: held to it in their own tests
+    kept = {"RecordingTransport", "ReplayTransport"}  # around another, and out of a file
     assert declared == lines | kept | {"MemoryTransport", "HttpTransport", "SseTransport", "WebSocketTransport"}

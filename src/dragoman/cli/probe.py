@@ -77,7 +77,8 @@ def lines(report: ProbeReport, settings: Settings) -> list[str]:
 
 def _tool(tool: Tool, width: int) -> list[str]:
     name = escape_inline(tool.name)
-    found = [f"  {output.styled(name, bold=True)}"]
+    about = view_note(tool)
+    found = [f"  {output.styled(name, bold=True)}" + (f"  ({about})" if about else "")]
     if first := first_line(tool.description or tool.title):
         found += _hanging("    ", first, width)
     for parameter in parameters(tool.input_schema):
@@ -121,6 +122,13 @@ def type_of(shape: Any) -> str:
         if isinstance(many := shape.get(key), list) and many:
             return " or ".join(dict.fromkeys(type_of(one) for one in many[:6]))
     return str(shape["$ref"]).rpartition("/")[2] if "$ref" in shape else "any"
+
+
+def view_note(tool: Tool) -> str:
+    """What a list says of a tool with a view, escaped; ``""`` without."""
+    if not tool.for_models:
+        return "only for the server's own view, not offered to a model"
+    return f"has a view, {escape_inline(tool.view_uri)}" if tool.view_uri is not None else ""
 
 
 def first_line(text: Any, most: int = 200) -> str:

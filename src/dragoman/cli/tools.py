@@ -66,12 +66,14 @@ def _say_where_from(one: ServerTools) -> None:
 
 
 def _show_table(listed: list[ListedTool]) -> None:
-    from dragoman.cli.probe import first_line
+    from dragoman.cli.probe import first_line, view_note
     from dragoman.cli.table import show_table
 
     rows = []
     for tool in listed:
         about = f"held: {tool.held}" if tool.held else first_line(tool.definition.description or tool.definition.title)
+        if view := view_note(tool.definition):
+            about = f"{about} ({view})".lstrip()
         rows.append((tool.name, about) if tool.tier is None else (f"{tool.server}.{tool.name}", tool.tier, about))
     show_table(("TOOL", "WHAT IT IS FOR") if len(rows[0]) == 2 else ("TOOL", "TIER", "WHAT IT IS FOR"), rows)
 

@@ -116,7 +116,7 @@ class ToolRegistry:
         return sorted(self._tools)
 
     def offered(self, server: str | None = None) -> list[Resolved]:
-        """What can be called now, in order of server and listing: neither off, nor held, nor L3 that is not switched on."""
+        """What may be offered now, in order of server and listing: neither off, nor held, nor L3 not switched on, nor only for views."""
         return [entry for entry in self.all(server) if not _withheld(entry)]
 
     def all(self, server: str | None = None) -> list[Resolved]:
@@ -129,4 +129,6 @@ class ToolRegistry:
 
 
 def _withheld(entry: Resolved) -> bool:
+    if entry.definition is not None and not entry.definition.for_models:
+        return True
     return entry.tier == "off" or entry.held is not None or (entry.tier == "L3" and not entry.enabled)

@@ -18,6 +18,7 @@ from dragoman.runtime.subscriptions import Changes as _AsyncChanges
 from dragoman.runtime.targets import Target
 from dragoman.runtime.tasks import TaskHandle as _AsyncTaskHandle
 from dragoman.runtime.tracing import Trace
+from dragoman.wire.apps import View
 from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
@@ -185,6 +186,10 @@ class Client:
     def read_resource(self, uri: str, *, timeout_s: float | None = None) -> ReadResult:
         """The contents of one resource."""
         return PORTAL.run(self._client.read_resource(uri, timeout_s=timeout_s))
+
+    def read_view(self, tool: Tool, *, timeout_s: float | None = None) -> View:
+        """The page that a server brings along for the results of a tool; untrusted."""
+        return PORTAL.run(self._client.read_view(tool, timeout_s=timeout_s))
 
     def list_prompts(self, *, timeout_s: float | None = None) -> list[Prompt]:
         """All prompts."""

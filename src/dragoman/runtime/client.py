@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import msgspec
 from msgspec import Raw
 
-from dragoman.errors import LocalProtocolError
+from dragoman.errors import InvalidResult, LocalProtocolError
 from dragoman.runtime.asking import Roots
 from dragoman.runtime.link import Link, ServerInfo
 from dragoman.runtime.listing import decode_completion
@@ -25,6 +25,7 @@ from dragoman.runtime.session import NO_OPTIONS, RequestOptions
 from dragoman.runtime.subscriptions import Changes, Filter
 from dragoman.runtime.tasks import Send, TaskHandle, Tasks
 from dragoman.runtime.tracing import Trace, meta_of
+from dragoman.wire.apps import View, view_of
 from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
 from dragoman.wire.methods import ROOTS_CHANGED
 from dragoman.wire.results import (
@@ -165,6 +166,21 @@ class Client(Link):
         options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(None, trace)}
         raw = await self._fetch("resources/read", {"uri": uri}, timeout_s, cache, **options)
         return self._decoded("resources/read", decode_read_result, raw)
+
+    async def read_view(self, tool: Tool, *, timeout_s: float | None = None, cache: bool = True) -> View:
+        """The page that a server brings along for the results of a tool. It is untrusted: see :class:`~dragoman.wire.apps.View`.
+
+        Raises:
+            LocalProtocolError: The tool has none. InvalidResult: What is there is no view. CallFailed: As :meth:`read_resource`.
+        """
+        uri = tool.view_uri
+        if uri is None:
+            raise LocalProtocolError(f"tool {tool.name!r} has no view", hint="show its result as text")
+        result = await self.read_resource(uri, timeout_s=timeout_s, cache=cache)
+        try:
+            return view_of(result.contents, uri)
+        except ValueError as exc:
+            raise InvalidResult(f"{uri} of {self.label} is no view: {exc}", result=result, server=self.label) from exc
 
     async def subscribe(self, uri: str) -> None:
         """Ask for ``notifications/resources/updated`` of one resource (revisions up to 2025-11-25)."""

@@ -222,7 +222,10 @@ class Host:
     # --- tools --------------------------------------------------------------------------------------------------
 
     async def tools(self) -> list[HostTool]:
-        """Every tool of every server that could be started, the withheld ones too (``held``), those that are off left out."""
+        """Every tool of every server that could be started, the withheld ones too (``held``).
+
+        Left out are those that are off, and those that only a view of their server may call.
+        """
         return await run_on(self._loop, self._tools())
 
     async def _tools(self) -> list[HostTool]:

@@ -33,6 +33,7 @@ from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, Web, fallback_f
 from dragoman.runtime.tasks import Tasks
 from dragoman.runtime.trace import logging_tap, wire_log
 from dragoman.runtime.visits import told_what_to_do, went_there
+from dragoman.wire.apps import CAPABILITY, UI_EXTENSION
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.listing import Implementation
 from dragoman.wire.methods import META_LOG_LEVEL, TASKS_EXTENSION
@@ -95,6 +96,7 @@ class Link:
         cache: Keep results for as long as the server says (stateless era); a cache of your own may be shared by several clients.
         principal: On whose behalf: private results are kept for each alone.
         tasks: Let calls of tools be answered later, where tool and server do so.
+        apps: Say that views of tools can be shown, to servers that offer less where nobody can; you show them.
         guardian: For a command: have a small process, shared by all clients, end it if this process is killed.
     """
 
@@ -129,6 +131,7 @@ class Link:
         cache: ResultCache | bool = True,
         principal: str | None = None,
         tasks: bool = False,
+        apps: bool = False,
         guardian: bool = True,
     ) -> None:
         check_revision(revision)
@@ -145,7 +148,10 @@ class Link:
         self._asker = asker
         declared, in_handshake = asker.capabilities(), asker.handshake_capabilities()
         if tasks:
-            declared["extensions"] = {TASKS_EXTENSION: {}}
+            declared["extensions"] = {TASKS_EXTENSION: {}}  # for the stateless era: before, tasks were of the protocol itself
+        if apps:
+            declared["extensions"] = {**declared.get("extensions", {}), UI_EXTENSION: CAPABILITY}
+            in_handshake["extensions"] = {UI_EXTENSION: CAPABILITY}
         self._session = Session(asker, label=self.label, on_notification=on_notification, on_log=on_log)
         self._opening = Opening(
             transport=make,

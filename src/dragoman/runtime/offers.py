@@ -32,9 +32,14 @@ class HostTool(msgspec.Struct, frozen=True, kw_only=True):
         """``server.tool``."""
         return f"{self.server}.{self.name}"
 
+    @property
+    def view_uri(self) -> str | None:
+        """The page that shows its results, or ``None``."""
+        return self.definition.view_uri
+
 
 def offered(registry: ToolRegistry) -> list[HostTool]:
-    """Every tool, the withheld ones too; those that are off are left out."""
+    """Every tool, the withheld ones too; left out are those that are off, and those that only a view of their server calls."""
     return [
         HostTool(
             server=entry.server,
@@ -46,5 +51,5 @@ def offered(registry: ToolRegistry) -> list[HostTool]:
             held=entry.held,
         )
         for entry in registry.all()
-        if entry.definition is not None and entry.tier != "off"
+        if entry.definition is not None and entry.definition.for_models and entry.tier != "off"
     ]

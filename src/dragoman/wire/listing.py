@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from dragoman.wire import apps
 from dragoman.wire.envelope import decode_any, decode_members
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.icons import without_bad_icons
@@ -54,6 +55,16 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         """What to call it before a person: its title, else that of its annotations, else its name. Never for decisions."""
         claimed = self.annotations.get("title") if self.annotations else None
         return self.title or (claimed if isinstance(claimed, str) else "") or self.name
+
+    @property
+    def view_uri(self) -> str | None:
+        """The ``ui://`` address of the page that shows its results, or ``None``: see :mod:`dragoman.wire.apps`."""
+        return apps.view_uri(self.meta)
+
+    @property
+    def for_models(self) -> bool:
+        """Whether a model may be offered it; some are only for the scripts of a view."""
+        return apps.for_models(self.meta)
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
