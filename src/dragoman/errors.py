@@ -268,13 +268,26 @@ class TransportError(DragomanError):
 
 
 class ConnectFailed(TransportError):
-    """An endpoint could not be reached, or is no MCP server. ``status`` and ``body`` (at most 2 KB) where there were any."""
+    """An endpoint could not be reached, or is no MCP server.
+
+    Args:
+        status: HTTP's, where there was one.
+        body: What came with it, at most 2 KB.
+        retry_after_s: How long the server wants to be left alone, where it said so.
+    """
 
     def __init__(
-        self, message: str, *, status: int | None = None, body: str | None = None, server: str | None = None, hint: str | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        body: str | None = None,
+        retry_after_s: float | None = None,
+        server: str | None = None,
+        hint: str | None = None,
     ) -> None:
         super().__init__(message, server=server, hint=hint)
-        self.status, self.body = status, body
+        self.status, self.body, self.retry_after_s = status, body, retry_after_s
 
 
 class SpawnFailed(TransportError):

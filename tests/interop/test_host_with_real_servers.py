@@ -39,7 +39,7 @@ async def test_servers_of_both_eras_work_side_by_side(config: Path, tmp_path: Pa
     """One server that cannot be started stops none of the others."""
     async with Host.from_config(config, cwd=tmp_path) as host:
         assert {name: slot.state for name, slot in host.slots.items()} == {
-            **{"files": "ready", "shop": "ready", "clock": "ready", "broken": "failed"},
+            **{"files": "ready", "shop": "ready", "clock": "ready", "broken": "down"},
         }
         assert len(await host.tools()) == 14 + 6 + 2
         read = await host.call("files.read_text_file", {"path": str(tmp_path / "safe" / "a.txt")})

@@ -17,7 +17,7 @@ from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime.client import Client
 from dragoman.runtime.eras import RememberedEras
 from dragoman.runtime.host import Host
-from dragoman.runtime.slots import ServerSpec
+from dragoman.runtime.specs import ServerSpec
 from dragoman.testing.layers import ListSink
 from dragoman.wire.tier import Tier
 from tests.runtime.fakes import FakeServer, until

@@ -41,7 +41,7 @@ async def test_servers_that_do_not_start_stop_none_of_the_others() -> None:
     """Each failure is named in its slot, and in the outcome of a call."""
     fleet = Fleet({"good": plain, "broken": broken, "hangs": hangs}, client={"connect_timeout_s": 0.2})
     async with fleet as host:
-        assert {name: slot.state for name, slot in host.slots.items()} == {"good": "ready", "broken": "failed", "hangs": "failed"}
+        assert {name: slot.state for name, slot in host.slots.items()} == {"good": "ready", "broken": "down", "hangs": "down"}
         assert "nobody listens" in str(host.slots["broken"].error)
         assert "did not answer the handshake within 0.2 s" in str(host.slots["hangs"].error)
         assert (await host.call("good.echo", {"text": "hi"})).for_user() == "hi"
@@ -185,15 +185,15 @@ async def test_server_is_added_while_the_host_runs() -> None:
         assert len(fleet.started["b"]) == 1
 
 
-async def test_added_server_that_does_not_start_stays_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_added_server_that_does_not_start_stays_and_is_tried_again(clock: LoopClock) -> None:
     """Our choice, so that a server that is down for a moment need not be added twice."""
-    monkeypatch.setattr("dragoman.runtime.slots.RETRY_AFTER_S", 0.0)
     fleet = Fleet({})
     async with fleet as host:
         fleet.prepare["b"], fleet.started["b"] = broken, []
         with pytest.raises(ConnectFailed):
             await host.add_spec(fleet.spec("b"))
         fleet.prepare["b"] = plain
+        await clock.advance(2.0)
         assert (await host.call("b.echo", {"text": "hi"})).ok
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from dragoman.errors import ConnectFailed, DragomanError, NotAllowed, SpawnFailed
 from dragoman.policy.rules import Rules
-from dragoman.runtime import slots
 from dragoman.runtime.client import Client
 from dragoman.runtime.eras import RememberedEras
-from dragoman.runtime.slots import ServerSpec, Slot
+from dragoman.runtime.slots import Slot
+from dragoman.runtime.specs import ServerSpec
 from dragoman.transports.base import Closed
 from dragoman.wire.listing import Tool
-from tests.runtime.fakes import FakeServer, Json, turns, until
+from tests.runtime.fakes import FakeServer, Json, LoopClock, turns, until
 
 
 class Case:
@@ -26,7 +26,8 @@ class Case:
         self.servers = list(servers)
         self.listed: list[tuple[str, ...]] = []
         self.tried: list[DragomanError | None] = []
-        self.slot = Slot(ServerSpec(name="fake", make_client=self._make, rules=Rules("fake"), **spec), {}, self._listed, self._tried)
+        known = ServerSpec(name="fake", make_client=self._make, rules=Rules("fake"), **spec)
+        self.slot = Slot(known, {}, self._listed, self._tried)
 
     def _make(self, **options: Any) -> Client:
         return Client(self.servers[self.slot.starts - 1], eras=RememberedEras(), connect_timeout_s=20.0, timeout_s=20.0, **options)
@@ -57,18 +58,18 @@ async def test_however_many_ask_there_is_one_start() -> None:
     await case.slot.stop()
 
 
-async def test_failure_is_named_and_kept_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred calls to a server that cannot start are one attempt; later it is tried again."""
+async def test_failure_is_named_and_kept_for_a_moment(clock: LoopClock) -> None:
+    """A hundred calls to a server that cannot start are one attempt; later it is tried again, whether or not anybody asks."""
     case = Case(broken(SpawnFailed("cannot start fake")), FakeServer())
     for _ in range(3):
         with pytest.raises(SpawnFailed, match="cannot start"):
             await case.slot.connected()
-    assert (case.slot.state, case.slot.starts, len(case.tried)) == ("failed", 1, 1)
+    assert (case.slot.state, case.slot.starts, len(case.tried)) == ("down", 1, 1)
     assert case.slot.error is case.tried[0]
     assert case.slot.error is not None
     assert case.slot.error.server == "fake"
-    monkeypatch.setattr(slots, "RETRY_AFTER_S", 0.0)
-    await case.slot.connected()
+    await clock.advance(2.0)
+    await until(lambda: case.slot.state == "ready")
     assert case.tried[1:] == [None]
     await case.slot.stop()
 
@@ -130,13 +131,13 @@ async def test_server_that_died_is_started_again(caplog: pytest.LogCaptureFixtur
     await case.slot.stop()
 
 
-async def test_first_success_after_a_failure_is_no_restart(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_first_success_after_a_failure_is_no_restart(caplog: pytest.LogCaptureFixture, clock: LoopClock) -> None:
     """Nothing was running before."""
-    monkeypatch.setattr(slots, "RETRY_AFTER_S", 0.0)
     caplog.set_level(logging.INFO, "dragoman")
     case = Case(broken(ConnectFailed("no")), FakeServer())
     with pytest.raises(ConnectFailed):
         await case.slot.connected()
+    await clock.advance(2.0)
     await case.slot.connected()
     assert "fake: restarted" not in caplog.messages
     await case.slot.stop()
@@ -171,6 +172,7 @@ async def test_failed_start_leaves_no_task_behind() -> None:
     with pytest.raises(ConnectFailed):
         await case.slot.connected()
     await turns()
+    await case.slot.stop()
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert case.servers[0].closed
 
@@ -185,7 +187,7 @@ async def test_mistake_in_the_options_does_not_stop_the_server_for_ever() -> Non
     for _ in range(2):
         with pytest.raises(TypeError, match="no_such"):
             await slot.connected()
-    assert (slot.state, slot.starts) == ("failed", 2)
+    assert (slot.state, slot.starts) == ("configured", 2)
 
 
 @pytest.mark.parametrize(

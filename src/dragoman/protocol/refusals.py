@@ -51,6 +51,7 @@ class Refusal(msgspec.Struct, frozen=True):
         challenge: ``WWW-Authenticate``, or ``""``.
         sent: Whether the request may have left this machine.
         hint: What to do about it, where whoever saw it knows better than the status says.
+        retry_after_s: How long the server wants to be left alone, where it said so.
         error: The JSON-RPC error, where it was one.
     """
 
@@ -61,6 +62,7 @@ class Refusal(msgspec.Struct, frozen=True):
     sent: bool = True
     hint: str = ""
     error: ErrorBody | None = None
+    retry_after_s: float | None = None
 
     @property
     def says_nothing_of_eras(self) -> bool:
@@ -84,7 +86,9 @@ class Refusal(msgspec.Struct, frozen=True):
         """The error for a person, after which nothing more is tried; ``what`` is put before the reason."""
         if self.wants_credential:
             return AuthRequired(f"the server wants a credential: {self.reason}", hint=self.advice())
-        return ConnectFailed(what + self.reason, status=self.status, body=self.body or None, hint=self.advice())
+        return ConnectFailed(
+            what + self.reason, status=self.status, body=self.body or None, retry_after_s=self.retry_after_s, hint=self.advice()
+        )
 
 
 def versions_in(text: str) -> list[str]:

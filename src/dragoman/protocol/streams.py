@@ -131,7 +131,7 @@ class Streams:
             if resumed:
                 self._emit(RequestLost(via, reason, sent))
             else:
-                self._emit(RequestLost(via, reason, sent, refusal.advice(), refusal.wants_credential))
+                self._emit(RequestLost(via, reason, sent, refusal.advice(), refusal.status in (401, 403)))
 
     def _listening_ended(self, refusal: Refusal, position: Position | None) -> None:
         """The stream for what belongs to no request: an answer that is no stream means that none is offered, and is asked for once."""

@@ -80,6 +80,7 @@ class Delivery:
         violations: How often the server broke the protocol, by kind.
         ready: The opening, while there is one.
         closing: Whether we are ending the connection ourselves.
+        answers: How many results came: what shows that the server lives, at no more cost for a call than a number.
     """
 
     def __init__(self, label: str, handlers: Handlers, answer: Callable[[RequestId, Any], None], spawn: Spawn) -> None:
@@ -91,7 +92,13 @@ class Delivery:
         self.answering = Answering(handlers.on_ask, answer, spawn)
         self.ready: asyncio.Future[Peer] | None = None
         self.closing = False
+        self.answers = 0
         self._handlers = handlers
+
+    @property
+    def owed(self) -> int:
+        """How many requests with a deadline wait; a subscription has none."""
+        return sum(waiter.timeout_s != float("inf") for waiter in self.waiters.values())
 
     def take(self, events: list[Event]) -> None:
         """Deliver each of them, whatever becomes of the others."""
@@ -103,6 +110,7 @@ class Delivery:
 
     def _deliver(self, event: Event) -> None:
         if type(event) is ResultReceived:
+            self.answers += 1
             waiter = self.waiters.get(event.request_id)
             if waiter is not None and not waiter.future.done():
                 waiter.future.set_result(event.result)

@@ -81,7 +81,7 @@ class Failures:
 
     def unknown_here(self, reason: str, hint: str | None) -> AuthRequired:
         """It was turned away for want of a credential."""
-        return AuthRequired(f"{self.label} wants a credential: {reason}", server=self.label, hint=hint)
+        return AuthRequired(f"{self.label} does not let us in: {reason}", server=self.label, hint=hint)
 
     def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan, hint: str | None = None) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""

@@ -16,26 +16,22 @@ import contextlib
 import itertools
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
-from dragoman.errors import ConfigError, DragomanError, LocalProtocolError, UnknownTool
+from dragoman.errors import LocalProtocolError
 from dragoman.policy.chain import Call, Kind, Outcome
-from dragoman.policy.dispatch import DEFAULT_RESULT_BYTES
-from dragoman.policy.names import some
 from dragoman.policy.ports import Caller, Redact, Resolved
-from dragoman.policy.registry import ToolRegistry
 from dragoman.policy.stack import Stack
 from dragoman.runtime.alerts import AlertBook, OnAlert
-from dragoman.runtime.client import Client
+from dragoman.runtime.fleet import Fleet
 from dragoman.runtime.loops import run_on
 from dragoman.runtime.offers import HostTool, offered
 from dragoman.runtime.progress import Progress
-from dragoman.runtime.sending import Sending, clean, removed
-from dragoman.runtime.slots import ServerSpec, Slot
+from dragoman.runtime.sending import Sending
+from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.turns import Turn
 from dragoman.runtime.watching import Watcher, Watching
-from dragoman.wire.listing import Tool
 
 log = logging.getLogger("dragoman")
 
@@ -43,7 +39,7 @@ log = logging.getLogger("dragoman")
 LAST_WORDS_S: Final = 5.0
 
 
-class Host:
+class Host(Fleet):
     """Servers, a registry and a chain. It lives on the event loop that opens it; calls may come from other threads' loops too.
 
     Args:
@@ -57,6 +53,7 @@ class Host:
         withdraw: Takes back open questions about one server, or (``None``) all.
         openers: Awaited before anything else when the host opens.
         closers: Awaited after everything else when the host closes, e.g. the store.
+        wanted: Looked at every few seconds: names of servers that somebody else wants restarted.
         on_alert: Gets each alert; may be ``async``, and may raise, which is logged.
         alerts: Instead of ``on_alert``.
 
@@ -77,25 +74,18 @@ class Host:
         withdraw: Callable[[str | None], None] | None = None,
         closers: Sequence[Callable[[], Awaitable[object]]] = (),
         openers: Sequence[Callable[[], Awaitable[object]]] = (),
+        wanted: Callable[[], Iterable[str]] | None = None,
         on_alert: OnAlert | None = None,
         alerts: AlertBook | None = None,
     ) -> None:
-        self.alerts = alerts if alerts is not None else AlertBook(on_alert, redact=redact)
-        self.registry = ToolRegistry(self._load)
-        self._options = options or {}
-        self._watching = Watching(watcher)
-        self._lazy = lazy
+        book = alerts if alerts is not None else AlertBook(on_alert, redact=redact)
+        super().__init__(options or {}, Watching(watcher), book, lazy=lazy, redact=redact, withdraw=withdraw, wanted=wanted)
         self._adhoc = adhoc
-        self._redact = redact
-        self._withdraw = withdraw
         self._openers = openers
         self._closers = closers
-        self._slots: dict[str, Slot] = {}
         self.dispatch: Caller = Sending(self._slots, self.registry, redact)
         run = secrets.token_hex(6)
         self._ids = (f"{run}-{n}" for n in itertools.count(1))
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._closing: asyncio.Task[None] | None = None
         self._idle: asyncio.Event | None = None
         self.stack = build(self)
         for spec in specs:
@@ -116,17 +106,13 @@ class Host:
         try:
             for opener in self._openers:
                 await opener()
+            self._heartbeat.start()
             if not self._lazy:
                 await self.start_all()
         except BaseException:
             await self.close()
             raise
         return self
-
-    async def start_all(self) -> None:
-        """Start every server that may be started, side by side."""
-        startable = [slot for slot in self._slots.values() if slot.state in ("configured", "failed")]
-        await asyncio.gather(*(slot.connected() for slot in startable), return_exceptions=True)
 
     async def close(self) -> None:
         """Stop every server; bounded and idempotent. Calls on their way end as lost or refused and are written down."""
@@ -143,7 +129,7 @@ class Host:
     async def _close(self) -> None:
         if self._withdraw is not None:
             self._withdraw(None)
-        await asyncio.gather(*(slot.stop() for slot in self._slots.values()), return_exceptions=True)
+        await self._stop_all()
         if len(self.stack.flights):  # the audit of their endings comes before the end of the store
             self._idle = asyncio.Event()
             with contextlib.suppress(TimeoutError):
@@ -162,62 +148,6 @@ class Host:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    # --- servers ------------------------------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> Mapping[str, Slot]:
-        """The servers by name."""
-        return self._slots
-
-    async def add_spec(self, spec: ServerSpec) -> None:
-        """Add a server while the host runs, and start it unless the host is lazy.
-
-        Raises:
-            ConfigError: The name is taken.
-            DragomanError: It did not start; it stays, and is tried again when it is needed.
-        """
-        await run_on(self._loop, self._add(spec))
-
-    async def _add(self, spec: ServerSpec) -> None:
-        self._refuse_if_closed()
-        slot = self._insert(spec)
-        if not self._lazy:
-            await slot.connected()
-
-    async def remove(self, name: str) -> None:
-        """Stop a server and forget it. Calls on their way to it end as lost or refused.
-
-        Raises:
-            UnknownTool: There is no such server.
-        """
-        await run_on(self._loop, self._remove(name))
-
-    async def _remove(self, name: str) -> None:
-        slot = self._slots.pop(name, None)
-        if slot is None:
-            raise UnknownTool(f"there is no server {name}", hint=f"servers: {some(sorted(self._slots)) or 'none'}")
-        self.registry.drop_server(name)
-        if self._withdraw is not None:
-            self._withdraw(name)
-        await slot.stop()
-
-    def _insert(self, spec: ServerSpec) -> Slot:
-        if spec.name in self._slots:
-            raise ConfigError(f"there is a server {spec.name} already", hint="choose another name, or remove it first")
-        slot = self._slots[spec.name] = Slot(spec, self._options, self._listed, self._tried)
-        self.registry.set_server(spec.name, (), spec.rules)
-        return slot
-
-    def obstacle(self, server: str) -> DragomanError | None:
-        """Why calls of this server would be in vain right now, without trying; ``None`` if they may work."""
-        slot = self._slots.get(server)
-        return slot.obstacle() if slot is not None else removed(server)
-
-    def result_limit(self, server: str) -> int:
-        """Longest result in bytes that a call of this server may bring."""
-        slot = self._slots.get(server)
-        return slot.spec.result_bytes if slot is not None else DEFAULT_RESULT_BYTES  # removed while its last result arrived
 
     # --- tools --------------------------------------------------------------------------------------------------
 
@@ -337,35 +267,3 @@ class Host:
         finally:
             if self._idle is not None and not len(self.stack.flights):
                 self._idle.set()
-
-    def _refuse_if_closed(self) -> None:
-        if self._loop is None or self._closing is not None:
-            if self._loop is None:
-                raise LocalProtocolError("the host is not open", hint="use 'async with', or call open() first")
-            raise LocalProtocolError("the host is closed; nothing was sent", hint="a host is opened once: make a new one")
-
-    async def _load(self, server: str) -> bool:
-        slot = self._slots.get(server)
-        if slot is None:
-            return False
-        if slot.catalog is not None and slot.client is not None and slot.client.is_open:
-            try:
-                await slot.catalog.tools()  # lists only where a change was announced
-            except DragomanError as exc:
-                log.warning("%s: the tools changed and could not be listed: %s", server, exc)
-        else:
-            await slot.connected()
-        return True
-
-    # --- what slots tell ----------------------------------------------------------------------------------------
-
-    def _listed(self, slot: Slot, client: Client, tools: tuple[Tool, ...]) -> None:
-        if self._slots.get(slot.name) is slot:  # else it was removed meanwhile
-            self.registry.set_server(slot.name, tools, slot.spec.rules)
-            self._watching.catalog(slot.name, client.server.era, client.server.revision, tools)
-
-    def _tried(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
-        if error is not None:
-            clean(error, self._redact)
-        if self._slots.get(slot.name) is slot:
-            self._watching.health(slot.name, ms, error)

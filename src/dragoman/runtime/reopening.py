@@ -31,6 +31,9 @@ SETTINGS: Final = frozenset({"logging/setLevel", "resources/subscribe", "resourc
 _SETTING_S: Final = 5.0
 _LINGER_S: Final = 2.0
 
+Settings = dict[tuple[str, str], Mapping[str, Any]]
+"""What was set up in a session: the params, by method and resource."""
+
 
 class Reopening:
     """Replaces the driver of a session.
@@ -46,7 +49,7 @@ class Reopening:
         self._opening = opening
         self._session = session
         self._replaced: asyncio.Task[None] | None = None
-        self._settings: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._settings: Settings = {}
         self._retiring: dict[asyncio.Task[None], Driver] = {}
 
     async def ready(self) -> Driver:
@@ -63,6 +66,11 @@ class Reopening:
             self._settings[method, str(params.get("uri"))] = params
         else:
             self._settings.pop(("resources/subscribe", str(params.get("uri"))), None)
+
+    @property
+    def settings(self) -> Settings:
+        """A copy of what is set up in the session."""
+        return dict(self._settings)
 
     async def remedied(self, error: CallFailed, driver: Driver) -> bool:
         """Whether a request that failed on ``driver`` with ``error`` may and should be sent once more, on another connection by now.
@@ -130,14 +138,21 @@ class Reopening:
         task = asyncio.create_task(self._retire(old))
         self._retiring[task] = old
         task.add_done_callback(lambda task: self._retiring.pop(task, None))
-        for (method, _), params in list(self._settings.items()):
+        await self.repeat(self.settings)
+
+    async def repeat(self, settings: Settings) -> None:
+        """Set up what was set up in another session, and count everything as changed meanwhile: nobody would have told us."""
+        session = self._session
+        for (method, _), params in settings.items():
             try:
                 await session.driver.request(method, params, timeout_s=_SETTING_S)
             except DragomanError as exc:
                 log.warning("%s: %s could not be repeated in the new session: %s", session.label, method, exc)
+            else:
+                self.note(method, params)
         for method in (TOOLS_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED):
-            session.changed(method)  # nobody would have told us
-        for method, uri in list(self._settings):
+            session.changed(method)
+        for method, uri in settings:
             if method == "resources/subscribe":
                 session.changed(RESOURCE_UPDATED, Raw(encode({"uri": uri})))
 

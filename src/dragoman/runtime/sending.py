@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 
-from dragoman.errors import CallTimeout, DragomanError, ToolChanged, UnknownTool
+from dragoman.errors import AuthRequired, CallTimeout, DragomanError, ToolChanged, UnknownTool
 from dragoman.policy.chain import Call, Outcome, Result, Spent
 from dragoman.policy.ports import Redact, Registry
 from dragoman.runtime.client import Client
@@ -35,6 +35,8 @@ class Sending:
         try:
             return await self._send(call)
         except DragomanError as exc:
+            if isinstance(exc, AuthRequired) and (slot := self._slots.get(call.server)) is not None:
+                slot.refused(exc)
             clean(exc, self._redact)
             raise
 

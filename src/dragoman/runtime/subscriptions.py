@@ -341,6 +341,9 @@ class Uris:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._counts
+
     def take(self, uri: str) -> bool:
         """One more; whether it is the first."""
         self._counts[uri] = self._counts.get(uri, 0) + 1

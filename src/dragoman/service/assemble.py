@@ -31,7 +31,7 @@ from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
 from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.client import Client
-from dragoman.runtime.slots import ServerSpec
+from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.trace import Tap, logging_tap, wire_log
 from dragoman.service import alerts, trust
 from dragoman.service.context import Context

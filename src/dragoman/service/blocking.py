@@ -88,3 +88,7 @@ class Host:
     def remove(self, name: str) -> None:
         """Remove a server while it runs."""
         PORTAL.run(self._host.remove(name))
+
+    def restart(self, name: str) -> None:
+        """Stop a server and start it anew, whatever state it is in."""
+        PORTAL.run(self._host.restart(name))

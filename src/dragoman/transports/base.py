@@ -61,6 +61,7 @@ class StreamEnded(msgspec.Struct, frozen=True):
         challenge: ``WWW-Authenticate``, where there was one.
         position: How far it came, where it was a stream of events.
         hint: What to do about it, where that does not follow from the status.
+        retry_after_s: How long the server wants to be left alone, where it said so.
     """
 
     via: RequestId | None
@@ -71,11 +72,12 @@ class StreamEnded(msgspec.Struct, frozen=True):
     challenge: str = ""
     position: Position | None = None
     hint: str = ""
+    retry_after_s: float | None = None
 
 
 def refusal_of(ended: StreamEnded) -> Refusal:
     """The end of a stream as the engine takes it in."""
-    return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent, ended.hint)
+    return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent, ended.hint, retry_after_s=ended.retry_after_s)
 
 
 class Closed(msgspec.Struct, frozen=True):

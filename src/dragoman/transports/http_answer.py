@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dragoman.protocol.sse import EDGE, SseDiscarded, SseEvent, SseParser
@@ -148,7 +150,26 @@ def refused(response: aiohttp.ClientResponse, via: RequestId | None, foreign_kin
     text = body[:_KEPT].decode("utf-8", "replace").strip()
     line = _without_answer(response, foreign_kind, text)
     hint = "" if not 200 <= response.status < 300 else NOT_MCP if foreign_kind else NO_ANSWER
-    return StreamEnded(via, line, status=response.status, body=text, challenge=printable(challenge, 1000), hint=hint)
+    return StreamEnded(
+        via,
+        line,
+        status=response.status,
+        body=text,
+        challenge=printable(challenge, 1000),
+        hint=hint,
+        retry_after_s=seconds_of(response.headers.get("Retry-After", "")),
+    )
+
+
+def seconds_of(retry_after: str) -> float | None:
+    """The wait that a ``Retry-After`` asks for, seconds or a date; ``None`` where it cannot be read. RFC 9110 section 10.2.3."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time()) if text else None
+    except (ValueError, OverflowError):
+        return None
 
 
 async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | bytearray | TooLong:
