@@ -117,6 +117,15 @@ def test_asks_unknown() -> None:
         assert all(reply == {"error": -32601} for reply in told.values())
 
 
+def test_asks_person() -> None:
+    with greeted("asks_person") as peer:
+        call = peer.post("tools/call", {"name": "echo", "arguments": {"text": '{"message": "Well?"}'}})
+        question = peer.receive()
+        assert (question["method"], question["params"]) == ("elicitation/create", {"message": "Well?"})
+        peer.send({"id": question["id"], "result": {"action": "cancel"}})
+        assert json.loads(peer.answer_to(call)["result"]["content"][0]["text"]) == {"action": "cancel"}
+
+
 def test_a_forgotten_server_ends_itself() -> None:
     """Our choice: ODD_TTL seconds after the start, even where it ignores everything else."""
     with RawPeer(sys.executable, str(ODD / "stubborn.py"), env={"ODD_TTL": "1"}) as peer:

@@ -10,9 +10,10 @@ import click
 
 from dragoman.cli import output
 from dragoman.cli.options import Settings, ad_hoc, agreeing, common
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, DragomanError
 
 if TYPE_CHECKING:
+    from dragoman.service.asking import Unanswered
     from dragoman.service.calls import CallReport, Surroundings
     from dragoman.service.targets import Target
 
@@ -47,6 +48,7 @@ class BeforeDashes(click.Command):
 @click.option("--principal", default="local", metavar="NAME", help="On whose behalf.")
 @click.option("--turn", default="", metavar="ID", help="The work this call belongs to.")
 @click.option("--output-dir", metavar="DIR", help="Where images and blobs are saved.")
+@click.option("--root", "roots", multiple=True, metavar="DIR", help="A folder to show to a server that asks where it may work.")
 @click.option("--raw", is_flag=True, help="Print text as the server sent it, terminal escapes and all.")
 @agreeing
 @ad_hoc
@@ -61,16 +63,23 @@ def call(
     principal: str,
     turn: str,
     output_dir: str | None,
+    roots: tuple[str, ...],
     raw: bool,
     **options: Any,
 ) -> int:
     """Call one tool: SERVER.TOOL of a configured server, or --on 'CMD ...' TOOL. The result goes to stdout.
 
-    Values are typed by the tool's schema; k:=JSON is JSON, k=@FILE the text of a file, @@ a literal @.
+    Values are typed by the tool's schema; k:=JSON is JSON, k=@FILE the text of a file, @@ a literal @. What the server asks on the way
+    (the fields of a form, consent to go to an address) is asked on the terminal, and declined where there is none.
     """
+    from msgspec import structs
+
+    from dragoman.service.asking import explain
     from dragoman.service.calls import Wish, call_tool, opened
 
     around, target = surroundings(settings, on, options)
+    answers, unanswered = answering(roots)
+    around = structs.replace(around, answers=answers)
     wish = Wish(
         tool=tool,
         words=arguments,
@@ -86,11 +95,40 @@ def call(
             settings.calling = True
             try:
                 report = await call_tool(host, wish, around, read_file=read_file, stdin=stdin_text, on_progress=progress.show)
+            except DragomanError as exc:
+                explain(exc)
+                for line in unanswered.notes if not settings.json else ():
+                    output.note(f"note: {line}")
+                raise
             finally:
                 progress.clear()
+            report.notes.extend(unanswered.notes)
             return show(report, settings, raw)  # before the server is stopped: the answer need not wait for that
 
     return settings.run(main())
+
+
+def answering(roots: tuple[str, ...]) -> tuple[dict[str, Any], Unanswered]:
+    """What is there for servers that ask, and what notes down where nothing was.
+
+    Raises:
+        ConfigError: A root is no folder.
+    """
+    from dragoman.cli.keyboard import has_terminal
+    from dragoman.service.asking import Unanswered
+
+    for folder in roots:
+        if not Path(folder).is_dir():
+            raise ConfigError(f"--root {folder} is not a folder", hint="name an existing folder")
+    unanswered = Unanswered()
+    answers: dict[str, Any] = {"ask_layers": [unanswered]}
+    if roots:
+        answers["roots"] = [Path(folder).absolute() for folder in roots]
+    if has_terminal():
+        from dragoman.cli.forms import TerminalAsker
+
+        answers["on_elicitation"] = TerminalAsker()
+    return answers, unanswered
 
 
 def surroundings(settings: Settings, on: str | None, options: dict[str, Any], *, asks: bool = True) -> tuple[Surroundings, Target | None]:

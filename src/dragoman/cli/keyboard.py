@@ -7,7 +7,6 @@ import os
 from types import TracebackType
 from typing import Self
 
-from dragoman.cli.fit import fold
 from dragoman.cli.output import width_of
 
 TTY = "/dev/tty"
@@ -45,6 +44,8 @@ class Keyboard:
 
     def show(self, text: str, *, hang: str = "  ", whole_words: bool = True) -> None:
         """Print lines, folded to the terminal's width (see :func:`dragoman.cli.fit.fold`). Escape them first."""
+        from dragoman.cli.fit import fold
+
         self.write(fold(text, width_of(self._fd), hang=hang, whole_words=whole_words) + "\n")
 
     def write(self, text: str) -> None:
@@ -55,6 +56,8 @@ class Keyboard:
 
     def prompt(self, text: str) -> None:
         """Forget what was typed so far, which is no answer to what is asked only now, and ask."""
+        from dragoman.cli.fit import fold
+
         self._forget_what_was_typed()
         self.write(f"{fold(text, width_of(self._fd))} ")
 

@@ -40,6 +40,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         tracing: Sees the wire.
         on_stderr: Gets what an ad hoc server writes on stderr, on top of its log file.
         timeout_s: To connect, and for each answer; ``None`` is what the configuration says.
+        answers: For what servers ask, as a client takes it: ``roots``, ``on_elicitation``, ``ask_layers``.
     """
 
     context: Context
@@ -47,6 +48,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     tracing: Tracing | None = None
     on_stderr: Callable[[bytes], None] | None = None
     timeout_s: float | None = None
+    answers: dict[str, Any] = {}
 
 
 @contextlib.asynccontextmanager
@@ -58,7 +60,7 @@ async def opened(around: Surroundings, target: Target | None = None) -> AsyncIte
     """
     context, tracing = around.context, around.tracing
     if target is None:
-        options: dict[str, Any] = {} if around.timeout_s is None else {"connect_timeout_s": around.timeout_s}
+        options = {**around.answers, **({} if around.timeout_s is None else {"connect_timeout_s": around.timeout_s})}
         host = Host.from_config(
             context=context, approver=around.approver, lazy=True, tap_for=tracing.tap if tracing is not None else None, **options
         )
@@ -71,6 +73,7 @@ async def opened(around: Surroundings, target: Target | None = None) -> AsyncIte
             context=context,
             on_wire=tracing.tap(name) if tracing is not None else None,
             stderr=adhoc_sink(context, around.on_stderr),
+            **around.answers,
         )
     async with host:
         yield host
