@@ -50,12 +50,14 @@ if TYPE_CHECKING:
     from dragoman.runtime.caching import ResultCache
     from dragoman.runtime.client import Client, ServerInfo
     from dragoman.runtime.progress import Progress
+    from dragoman.runtime.skills import LoadedSkill
     from dragoman.runtime.subscriptions import Change, Changes
     from dragoman.runtime.tasks import TaskHandle
     from dragoman.service.assemble import Host
     from dragoman.wire.alerts import Alert
     from dragoman.wire.listing import Prompt, Resource, ResourceTemplate, Tool
     from dragoman.wire.results import PromptResult, ReadResult, ToolResult
+    from dragoman.wire.skills import Skill
 
 _HOME = {
     "Alert": "dragoman.wire.alerts",
@@ -63,6 +65,8 @@ _HOME = {
     "Progress": "dragoman.runtime.progress",
     "Change": "dragoman.runtime.subscriptions",
     "Changes": "dragoman.runtime.subscriptions",
+    "Skill": "dragoman.wire.skills",
+    "LoadedSkill": "dragoman.runtime.skills",
     "ResultCache": "dragoman.runtime.caching",
     "TaskHandle": "dragoman.runtime.tasks",
     "ServerInfo": "dragoman.runtime.client",
@@ -110,6 +114,7 @@ __all__ = [
     "Host",
     "InvalidArguments",
     "InvalidResult",
+    "LoadedSkill",
     "LocalProtocolError",
     "MalformedResponse",
     "NotAllowed",
@@ -129,6 +134,7 @@ __all__ = [
     "ResultTooLarge",
     "ServerError",
     "ServerInfo",
+    "Skill",
     "SpawnFailed",
     "TaskHandle",
     "Tool",

@@ -74,6 +74,20 @@ async def request_state(client: dragoman.Client) -> None:
         await client.call_tool(name, {})
 
 
+async def list_skills(client: dragoman.Client) -> None:
+    """Look at what there is, and fetch none of it."""
+    assert await client.list_skills()
+
+
+async def load_skills(client: dragoman.Client) -> None:
+    """Load each skill and then its other files; one that is not what was listed ends that, and the program."""
+    for skill in await client.list_skills():
+        loaded = await client.load_skill(skill)
+        for file in skill.resources:
+            assert not isinstance(file, str)
+            await loaded.read(file.uri)
+
+
 SCENARIOS: dict[str, Scenario] = {
     "initialize": initialize,
     "tools_call": tools_call,
@@ -86,6 +100,10 @@ SCENARIOS: dict[str, Scenario] = {
     "request-metadata": request_metadata,
     "http-standard-headers": standard_headers,
     "sep-2322-client-request-state": request_state,
+    "sep-2640-client-no-prefetch": list_skills,
+    "sep-2640-client-verify-digest": load_skills,
+    "sep-2640-client-verify-size": load_skills,
+    "sep-2640-client-verify-frontmatter": load_skills,
 }
 
 

@@ -76,6 +76,15 @@ def test_every_covered_scenario_is_acted_out_by_the_client() -> None:
 
 
 @pytest.mark.conformance
+@pytest.mark.parametrize("release", [0, 1])
+def test_whatever_the_suite_has_for_clients_is_run_save_authorization(release: int) -> None:
+    """Our contract: each scenario at every revision it applies to, by the suite's own list."""
+    line = run.installed_lines()[release]
+    assert run.uncovered(line) == set()
+    assert len(line.scenarios) > 5
+
+
+@pytest.mark.conformance
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("release", "scenario", "revision"),

@@ -57,10 +57,14 @@ def _declared(capabilities: Mapping[str, object], need: str, revision: str) -> b
     if need == "completions" and revision == "2024-11-05":
         return True  # the capability came with 2025-03-26
     name, _, member = need.partition(".")
+    member, _, setting = member.partition(":")
     value = capabilities.get(name, False)
     if value is False:
         return False  # null is what some servers write for {}
-    return not member or (isinstance(value, Mapping) and value.get(member) not in (None, False))
+    if not member:
+        return True
+    inner = value.get(member) if isinstance(value, Mapping) else None
+    return inner not in (None, False) if not setting else isinstance(inner, Mapping) and inner.get(setting) is True
 
 
 def _need(method: str, need: str, peer: Peer) -> str:

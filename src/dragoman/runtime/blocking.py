@@ -6,7 +6,7 @@ Safe to use from several threads. Callbacks (progress, elicitation) run in that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dragoman.runtime import client as _async
 from dragoman.runtime.asking import Roots
@@ -21,6 +21,10 @@ from dragoman.runtime.tracing import Trace
 from dragoman.wire.apps import View
 from dragoman.wire.listing import Completion, Prompt, Resource, ResourceTemplate, Tool
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
+
+if TYPE_CHECKING:
+    from dragoman.runtime.skills import LoadedSkill as _AsyncLoadedSkill
+    from dragoman.wire.skills import Skill
 
 
 class Changes:
@@ -93,6 +97,18 @@ class TaskHandle:
     def cancel(self) -> None:
         """Ask the server to stop."""
         PORTAL.run(self._task.cancel())
+
+
+class LoadedSkill:
+    """A skill that is acted on; see :class:`dragoman.runtime.skills.LoadedSkill`."""
+
+    def __init__(self, loaded: _AsyncLoadedSkill) -> None:
+        self._loaded = loaded
+        self.skill, self.server, self.text = loaded.skill, loaded.server, loaded.text
+
+    def read(self, path: str) -> bytes:
+        """A file of the skill, verified."""
+        return PORTAL.run(self._loaded.read(path))
 
 
 class Client:
@@ -198,6 +214,22 @@ class Client:
     def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None, *, timeout_s: float | None = None) -> PromptResult:
         """One prompt, filled in."""
         return PORTAL.run(self._client.get_prompt(name, arguments, timeout_s=timeout_s))
+
+    def list_skills(self, *, timeout_s: float | None = None) -> list[Skill]:
+        """The skills that a server lists."""
+        return PORTAL.run(self._client.list_skills(timeout_s=timeout_s))
+
+    def get_skill(self, uri: str, *, timeout_s: float | None = None) -> Skill:
+        """The entry of one skill."""
+        return PORTAL.run(self._client.get_skill(uri, timeout_s=timeout_s))
+
+    def load_skill(self, skill: Skill | str, *, dynamic: bool = False, timeout_s: float | None = None) -> LoadedSkill:
+        """A skill's instructions, verified; see :meth:`dragoman.Client.load_skill`."""
+        return LoadedSkill(PORTAL.run(self._client.load_skill(skill, dynamic=dynamic, timeout_s=timeout_s)))
+
+    def read_directory(self, uri: str, *, timeout_s: float | None = None) -> list[Resource]:
+        """What is in a folder of resources."""
+        return PORTAL.run(self._client.read_directory(uri, timeout_s=timeout_s))
 
     def complete(self, ref: Mapping[str, str], argument: str, value: str, *, context: Mapping[str, str] | None = None) -> Completion:
         """Completion values."""

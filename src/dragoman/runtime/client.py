@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 from msgspec import Raw
@@ -18,7 +18,7 @@ from msgspec import Raw
 from dragoman.errors import InvalidResult, LocalProtocolError
 from dragoman.runtime.asking import Roots
 from dragoman.runtime.link import Link, ServerInfo
-from dragoman.runtime.listing import decode_completion
+from dragoman.runtime.listing import all_pages, decode_completion
 from dragoman.runtime.progress import Progress, progress_sink
 from dragoman.runtime.prompts import texts
 from dragoman.runtime.session import NO_OPTIONS, RequestOptions
@@ -36,6 +36,10 @@ from dragoman.wire.results import (
     decode_read_result,
     decode_tool_result,
 )
+
+if TYPE_CHECKING:
+    from dragoman.runtime.skills import LoadedSkill
+    from dragoman.wire.skills import Skill
 
 __all__ = ["Client", "ServerInfo"]
 
@@ -231,6 +235,54 @@ class Client(Link):
             params["context"] = {"arguments": context}
         raw = await self._request("completion/complete", params, timeout_s)
         return self._decoded("completion/complete", decode_completion, raw)
+
+    # --- skills -------------------------------------------------------------------------------------------------
+
+    async def list_skills(self, *, timeout_s: float | None = None, cache: bool = True) -> list[Skill]:
+        """The skills that a server lists, perhaps not all it has. Their files are not fetched; broken entries are in ``problems``."""
+        skills: list[Skill] = await self._list("skills/list", "skills", timeout_s, cache)
+        return skills
+
+    async def get_skill(self, uri: str, *, timeout_s: float | None = None) -> Skill:
+        """The entry of one skill as it is now, by the URI of its ``SKILL.md``, listed or not."""
+        from dragoman.wire.skills import decode_skill
+
+        skill = self._decoded("skills/get", decode_skill, await self._request("skills/get", {"uri": uri}, timeout_s))
+        if skill.uri != uri:
+            raise InvalidResult(f"{self.label} was asked for the skill {uri!r} and answered with another", server=self.label)
+        return skill
+
+    async def load_skill(self, skill: Skill | str, *, dynamic: bool = False, timeout_s: float | None = None) -> LoadedSkill:
+        """Fetch a skill's instructions, verified against its entry; its other files come through :meth:`LoadedSkill.read`.
+
+        Ask the person first: what a server writes there steers a model.
+
+        Args:
+            skill: An entry that was listed, or a URI to get one by.
+            dynamic: Load it even if its files cannot be verified.
+            timeout_s: For each request.
+
+        Raises:
+            LocalProtocolError: It is too large, or cannot be verified. InvalidResult: ``SKILL.md`` is not what was listed.
+        """
+        from dragoman.runtime.skills import LoadedSkill, check_loadable
+
+        if isinstance(skill, str):
+            skill = await self.get_skill(skill, timeout_s=timeout_s)
+        check_loadable(skill, self.label, dynamic=dynamic)
+        loaded = LoadedSkill(skill, self.label, functools.partial(self.read_resource, timeout_s=timeout_s, cache=False))
+        await loaded.load()
+        return loaded
+
+    async def read_directory(self, uri: str, *, timeout_s: float | None = None) -> list[Resource]:
+        """What is in a folder of resources, where the server offers that; no part of a skill that its entry does not list."""
+        wait_s = self.timeout_s if timeout_s is None else timeout_s
+        ask = functools.partial(self._within, uri)
+        found, self.problems = await all_pages(ask, "resources/directory/read", "resources", wait_s, self.label)
+        return found
+
+    async def _within(self, uri: str, method: str, params: Mapping[str, Any], timeout_s: float) -> Raw:
+        return await self._request(method, {"uri": uri, **params}, timeout_s)
 
     # --- changes ------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ Source: MCP server/tools, server/resources, server/prompts (all revisions).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -155,6 +155,12 @@ class _ToolPage(msgspec.Struct):
     cacheScope: str | None = None
 
 
+def _of_skills() -> Callable[[bytes | Raw], Any]:
+    from dragoman.wire.skills import Skill  # few servers have any
+
+    return msgspec.json.Decoder(Skill).decode
+
+
 _decode_tool_page: Final = msgspec.json.Decoder(_ToolPage).decode
 
 
@@ -163,7 +169,7 @@ def decode_page(raw: Raw | bytes, member: str) -> Page:
 
     Args:
         raw: The result object.
-        member: ``tools``, ``resources``, ``resourceTemplates`` or ``prompts``.
+        member: ``tools``, ``resources``, ``resourceTemplates``, ``prompts`` or ``skills``.
 
     Raises:
         msgspec.DecodeError: It is no JSON object.
@@ -178,8 +184,9 @@ def decode_page(raw: Raw | bytes, member: str) -> Page:
             without_bad_icons(page.tools, "/tools", flaws)
             return Page(page.tools, flaws, page.nextCursor, page.ttlMs, page.cacheScope)
     members = decode_members(raw)
-    items, problems = decode_each(members.get(member), _ITEM[member], f"/{member}")
-    without_bad_icons(items, f"/{member}", problems)
+    items, problems = decode_each(members.get(member), _ITEM.get(member) or _of_skills(), f"/{member}")
+    if member != "skills":  # which have none
+        without_bad_icons(items, f"/{member}", problems)
     if member not in members:
         problems.append(Flaw(f"/{member}", "missing"))
     cursor = decode_any(members["nextCursor"]) if "nextCursor" in members else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 # Requests of a client, with the server capability that must have been declared ("" = always allowed).  A dotted
-# capability names a member that must be truthy, e.g. resources.subscribe.
+# capability names a member that must be truthy, e.g. resources.subscribe; a colon names a setting of it, which must be true.
 CLIENT_REQUESTS: Final[dict[str, str]] = {
     "initialize": "",
     "ping": "",
@@ -30,6 +30,9 @@ CLIENT_REQUESTS: Final[dict[str, str]] = {
     "tasks/list": "tasks.list",
     "tasks/cancel": "tasks.cancel",
     "tasks/update": "tasks",
+    "skills/list": "extensions.io.modelcontextprotocol/skills",
+    "skills/get": "extensions.io.modelcontextprotocol/skills",
+    "resources/directory/read": "extensions.io.modelcontextprotocol/skills:directoryRead",
 }
 
 # The extension of tasks, which is all that is left of them in the stateless era: methods, and the name it is declared under.
