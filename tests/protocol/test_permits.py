@@ -19,7 +19,7 @@ EVERYTHING = {
     "completions": {},
     "logging": {},
     "tasks": {"list": {}, "cancel": {}},
-    "extensions": {TASKS_EXTENSION: {}},
+    "extensions": {TASKS_EXTENSION: {}, "io.modelcontextprotocol/skills": {"directoryRead": True}},
 }
 
 
@@ -37,7 +37,8 @@ def test_what_the_stateless_era_removed_is_refused_with_what_to_use_instead() ->
     modern = permits(EVERYTHING, MODERN[0])
     assert modern.allowed == set(CLIENT_REQUESTS) - set(REMOVED_IN_MODERN)
     without = permits({**EVERYTHING, "extensions": {}}, MODERN[0])
-    assert {"tasks/get", "tasks/update", "tasks/cancel"} == modern.allowed - without.allowed
+    tasks, skills = {"tasks/get", "tasks/update", "tasks/cancel"}, {"skills/list", "skills/get", "resources/directory/read"}
+    assert tasks | skills == modern.allowed - without.allowed
     assert "extensions.io.modelcontextprotocol/tasks" in str(without.explain("tasks/get"))
     error = modern.explain("logging/setLevel")
     assert "does not exist in revision 2026-07-28" in str(error)
@@ -58,6 +59,11 @@ def test_what_the_stateless_era_removed_is_refused_with_what_to_use_instead() ->
         ({"resources": {"subscribe": True}}, "resources/unsubscribe", True),
         ({"resources": True}, "resources/subscribe", False),
         ({}, "ping", True),
+        ({"extensions": {"io.modelcontextprotocol/skills": {}}}, "skills/list", True),
+        ({"extensions": {"io.modelcontextprotocol/skills": {}}}, "resources/directory/read", False),
+        ({"extensions": {"io.modelcontextprotocol/skills": {"directoryRead": 1}}}, "resources/directory/read", False),
+        ({"extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}}}, "resources/directory/read", True),
+        ({"extensions": None}, "skills/list", False),
     ],
 )
 def test_only_what_was_declared_may_be_asked(capabilities: dict[str, Any], method: str, allowed: bool) -> None:
