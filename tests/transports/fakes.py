@@ -10,7 +10,7 @@ import msgspec
 from dragoman.protocol.actions import HTTP, Action, Close, CloseStream, Listen, Performable, Resume, Send, SetTimer, Traits
 from dragoman.protocol.connection import Connection
 from dragoman.protocol.events import Event
-from dragoman.transports.base import Closed, Oversized, Received, Report, Sink, StreamEnded, refusal_of
+from dragoman.transports.base import Closed, Oversized, Received, Report, Sink, StreamEnded, StreamQuiet, refusal_of
 from dragoman.wire.envelope import RequestId
 
 
@@ -106,6 +106,8 @@ def feed(connection: Connection, report: Report) -> None:
             connection.receive_oversized(report.head, report.tail, report.size, report.limit, report.via)
         case StreamEnded():
             connection.receive_stream_end(report.via, refusal_of(report), report.position)
+        case StreamQuiet(via=via):
+            connection.receive_quiet(via)
         case Closed(reason=reason):
             connection.receive_eof(reason)
 

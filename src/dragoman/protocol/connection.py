@@ -288,6 +288,10 @@ class Connection:
         if self.state != "closed":
             self._streams.ended(via, refusal, position)
 
+    def receive_quiet(self, via: RequestId) -> None:
+        """The stream of a request is open and brings nothing: closed, if the request is over."""
+        self._streams.quiet(via)
+
     def receive_eof(self, reason: str) -> None:
         """Nothing more will arrive: every open request is lost."""
         if self.state == "closed":

@@ -88,6 +88,12 @@ class Streams:
         """The request is over; its stream is not continued."""
         self.courses.pop(request_id, None)
 
+    def quiet(self, via: RequestId) -> None:
+        """A stream is open and brings nothing. A server ends it after its answer; where one does not, it would keep a connection."""
+        if via not in self._pending:
+            self.forget(via)
+            self._act(CloseStream(via))
+
     def prune(self) -> None:
         """Close what is being continued for requests that were answered on another stream."""
         for request_id in [key for key in self.courses if key is not None and key not in self._pending]:

@@ -26,7 +26,7 @@ from dragoman.protocol.stamp import Params
 from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.delivery import Delivery, Handlers, Waiter
 from dragoman.runtime.loops import on_loop
-from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport, refusal_of
+from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, StreamQuiet, Transport, refusal_of
 from dragoman.wire.envelope import RequestId
 
 log = logging.getLogger("dragoman")
@@ -317,6 +317,8 @@ class Driver:
                 connection.receive(report.message, report.via, report.status)
             elif type(report) is StreamEnded:
                 connection.receive_stream_end(report.via, refusal_of(report), report.position)
+            elif type(report) is StreamQuiet:
+                connection.receive_quiet(report.via)
             elif type(report) is Oversized:
                 connection.receive_oversized(report.head, report.tail, report.size, report.limit, report.via)
             elif type(report) is Closed:

@@ -80,6 +80,12 @@ def refusal_of(ended: StreamEnded) -> Refusal:
     return Refusal(ended.reason, ended.status, ended.body, ended.challenge, ended.sent, ended.hint, retry_after_s=ended.retry_after_s)
 
 
+class StreamQuiet(msgspec.Struct, frozen=True):
+    """The stream of a request is open and has brought nothing for a while: if the request is answered, it need not stay so."""
+
+    via: RequestId
+
+
 class Closed(msgspec.Struct, frozen=True):
     """Nothing more will arrive.
 
@@ -94,7 +100,7 @@ class Closed(msgspec.Struct, frozen=True):
     exit_code: int | None = None
 
 
-Report = Received | Oversized | StreamEnded | Closed
+Report = Received | Oversized | StreamEnded | StreamQuiet | Closed
 Sink = Callable[[Report], None]
 """Where reports go. Called on the event loop, never concurrently, never after :class:`Closed`; it does not raise."""
 

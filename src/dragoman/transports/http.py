@@ -13,15 +13,17 @@ import asyncio
 import logging
 import re
 import ssl
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performable, Resume, Send, Traits
 from dragoman.protocol.sse import EDGE
 from dragoman.protocol.streams import Position
-from dragoman.transports.base import Closed, Report, Sink, StreamEnded
+from dragoman.transports.base import Closed, Report, Sink, StreamEnded, StreamQuiet
 from dragoman.transports.http_answer import ERROR_BODY, NO_ANSWER, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
 from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url
+from dragoman.transports.http_watch import Exchange, Exchanges
 from dragoman.wire.envelope import RequestId
 
 if TYPE_CHECKING:
@@ -82,8 +84,7 @@ class HttpTransport:
         self._base: CIMultiDict[str]
         self._url: URL
         self._sink: Sink | None = None
-        self._exchanges: dict[RequestId, asyncio.Task[None]] = {}
-        self._tasks: dict[asyncio.Task[None], RequestId | None] = {}
+        self._exchanges: Exchanges
         self._closing: asyncio.Task[None] | None = None
         self._session_id: str | None = None
         self._own_headers: tuple[tuple[str, str], ...] = ()
@@ -111,7 +112,8 @@ class HttpTransport:
         self._options = http_session.request_options(proxy)
         self._base = http_session.base_headers(self._headers)
         self._url = http_session.parsed(self._target.url)
-        self._session = http_session.open_session(self._target, connect_s=self._connect_s, idle_s=self._idle_s, trust=self._trust)
+        self._session = http_session.open_session(self._target, connect_s=self._connect_s, trust=self._trust)
+        self._exchanges = Exchanges(self._idle_s, lambda via: self._report(StreamQuiet(via)))
         self._sink = report
 
     async def perform(self, action: Performable) -> None:
@@ -124,18 +126,16 @@ class HttpTransport:
             return  # closed
         match action:
             case Send():
-                task = self._start(self._exchange(session, action), action.request_id)
+                task = self._exchanges.start(partial(self._exchange, session, action), action.request_id)
                 if action.session == "confirms":
                     await asyncio.wait([task], timeout=_CONFIRM_S)
             case CloseStream(request_id=request_id):
-                found = self._exchanges.get(request_id)
-                if found is not None:
-                    self._cancel(found)
+                self._exchanges.cancel(request_id)
             case Listen(headers=headers):
                 self._own_headers = headers
-                self._start(self._get(session, None, "", 0.0), None)
+                self._exchanges.start(partial(self._get, session, "", 0.0), None)
             case Resume(request_id=via, last_event_id=last, after_s=after_s):
-                self._start(self._get(session, via, last, after_s), via)
+                self._exchanges.start(partial(self._get, session, last, after_s), via)
 
     async def close(self) -> None:
         """End every exchange, the session and every connection, then report ``Closed``. At most four seconds; may be called again."""
@@ -146,11 +146,8 @@ class HttpTransport:
     async def _close(self) -> None:
         sink, self._sink = self._sink, None
         session, self._session = self._session, None
-        if running := list(self._tasks):
-            for task in running:
-                self._cancel(task)
-            await asyncio.wait(running, timeout=_CLOSE_S)
         if session is not None:
+            await self._exchanges.close(_CLOSE_S)
             if self._session_id is not None:
                 await self._end_session(session)
             try:
@@ -167,54 +164,44 @@ class HttpTransport:
 
     # --- one exchange -------------------------------------------------------------------------------------------
 
-    def _start(self, work: Coroutine[Any, Any, None], via: RequestId | None) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks[task] = via
-        if via is not None:
-            self._exchanges[via] = task
-        return task
-
-    def _cancel(self, task: asyncio.Task[None]) -> None:
-        task.add_done_callback(self._forget)  # an exchange forgets itself, but not when it is cancelled before its first step
-        task.cancel()
-
-    def _forget(self, task: asyncio.Task[Any] | None) -> None:
-        via = self._tasks.pop(task, None) if task is not None else None
-        if via is not None and self._exchanges.get(via) is task:  # it may be continued already
-            del self._exchanges[via]
-
-    async def _exchange(self, session: aiohttp.ClientSession, send: Send) -> None:
-        via = send.request_id
+    async def _exchange(self, session: aiohttp.ClientSession, send: Send, exchange: Exchange) -> None:
+        via = exchange.via
         try:
-            ended = await (self._notice(session, send) if via is None else self._post(session, send, via))
-        except Exception as exc:
-            ended = self._broken(via, exc)
+            ended = await (self._notice(session, send) if via is None else self._post(session, send, exchange, via))
+        except (Exception, asyncio.CancelledError) as exc:
+            if not exchange.broke(exc):
+                raise
+            ended = self._broken(exchange, exc)
         finally:
-            self._forget(asyncio.current_task())
+            self._exchanges.forget(exchange)
         if via is not None:
             self._report(ended)
         elif ended.status is None or not 200 <= ended.status < 300:
             self.notices_failed += 1
             log.debug("%s did not take a notice: %s", self._label, ended.reason)
 
-    def _broken(self, via: RequestId | None, exc: Exception, position: Position | None = None) -> StreamEnded:
+    def _broken(self, exchange: Exchange, exc: BaseException, position: Position | None = None) -> StreamEnded:
         """The end of an exchange that broke, and how far its stream of events came if it had one."""
-        from dragoman.transports.http_session import explain
+        from dragoman.transports.http_session import explain, silent
 
+        via = exchange.via
         log.debug("%s: request %r", self._label, via, exc_info=exc)
-        broken = explain(exc, self._label, connect_s=self._connect_s, idle_s=self._idle_s)
+        broken = silent(self._label, self._idle_s) if exchange.silent else explain(exc, self._label, connect_s=self._connect_s)
         return StreamEnded(via, broken.reason, broken.sent, position=position, hint=broken.hint)
 
-    async def _events(self, response: aiohttp.ClientResponse, via: RequestId | None, reason: str) -> StreamEnded:
+    async def _events(self, response: aiohttp.ClientResponse, exchange: Exchange, reason: str) -> StreamEnded:
         """Report what a stream of events brings; ``reason`` is how it is called when it ends in order."""
-        events = Events(self._frame_limit, self._report, via)
+        events = Events(self._frame_limit, self._report, exchange)
+        self._exchanges.now_streams(exchange)
         try:
             await events.read(response)
-        except Exception as exc:
-            return self._broken(via, exc, events.position)
-        return StreamEnded(via, reason, status=response.status, position=events.position, hint=NO_ANSWER)
+        except (Exception, asyncio.CancelledError) as exc:
+            if not exchange.broke(exc):
+                raise
+            return self._broken(exchange, exc, events.position)
+        return StreamEnded(exchange.via, reason, status=response.status, position=events.position, hint=NO_ANSWER)
 
-    async def _post(self, session: aiohttp.ClientSession, send: Send, via: RequestId) -> StreamEnded:
+    async def _post(self, session: aiohttp.ClientSession, send: Send, exchange: Exchange, via: RequestId) -> StreamEnded:
         response = await self._send(session, send)
         if isinstance(response, StreamEnded):
             return response
@@ -225,8 +212,8 @@ class HttpTransport:
                 return foreign
             kind = kind_of(response)
             if kind == _EVENTS and 200 <= response.status < 300:
-                return await self._events(response, via, f"HTTP {response.status}: the event stream ended without an answer")
-            ended = await answer(response, kind, via, self._frame_limit, self._report)
+                return await self._events(response, exchange, f"HTTP {response.status}: the event stream ended without an answer")
+            ended = await answer(response, kind, exchange, self._frame_limit, self._report)
             self._note_refusal(send.session == "within", ended.status)
             return ended
         finally:
@@ -276,19 +263,24 @@ class HttpTransport:
             headers[SESSION] = self._session_id
         return headers
 
-    async def _get(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str, after_s: float) -> None:
+    async def _get(self, session: aiohttp.ClientSession, last_event_id: str, after_s: float, exchange: Exchange) -> None:
+        via = exchange.via
         try:
             if after_s:
+                exchange.heard += after_s  # we are the ones who are silent
                 await asyncio.sleep(after_s)
-            ended = await self._listen(session, via, last_event_id)
-        except Exception as exc:
-            ended = self._broken(via, exc)
+            ended = await self._listen(session, last_event_id, exchange)
+        except (Exception, asyncio.CancelledError) as exc:
+            if not exchange.broke(exc):
+                raise
+            ended = self._broken(exchange, exc)
         finally:
-            self._forget(asyncio.current_task())
+            self._exchanges.forget(exchange)
         log.debug("%s: the stream of %s ended: %s", self._label, "no request" if via is None else via, ended.reason)
         self._report(ended)
 
-    async def _listen(self, session: aiohttp.ClientSession, via: RequestId | None, last_event_id: str) -> StreamEnded:
+    async def _listen(self, session: aiohttp.ClientSession, last_event_id: str, exchange: Exchange) -> StreamEnded:
+        via = exchange.via
         headers = self._get_headers()
         if last_event_id:
             if bad := bad_value(last_event_id):
@@ -302,8 +294,8 @@ class HttpTransport:
                 return foreign
             kind = kind_of(response)
             if response.status == 200 and kind == _EVENTS:
-                return await self._events(response, via, "the event stream ended")
-            body = await read(response, ERROR_BODY)
+                return await self._events(response, exchange, "the event stream ended")
+            body = await read(response, ERROR_BODY, exchange)
             return refused(response, via, kind, b"" if isinstance(body, TooLong) else body)
         finally:
             response.close()

@@ -13,6 +13,7 @@ from dragoman.protocol.sse import EDGE, SseDiscarded, SseEvent, SseParser
 from dragoman.protocol.streams import Position
 from dragoman.transports.base import Oversized, Received, Report, StreamEnded
 from dragoman.transports.http_target import printable
+from dragoman.transports.http_watch import Exchange
 from dragoman.wire.envelope import RequestId
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ class Events:
     Args:
         limit: Most bytes of data in one event.
         report: Where messages go.
-        via: The request whose stream it is.
+        exchange: What brings it.
     """
 
-    def __init__(self, limit: int, report: Callable[[Report], None], via: RequestId | None) -> None:
+    def __init__(self, limit: int, report: Callable[[Report], None], exchange: Exchange) -> None:
         self._limit = limit
         self._parser = SseParser(limit)
         self._report = report
-        self._via = via
+        self._exchange = exchange
         self._loop = asyncio.get_running_loop()
         self._began = 0.0
 
@@ -66,14 +67,15 @@ class Events:
     async def read(self, response: aiohttp.ClientResponse, other: Callable[[SseEvent], None] | None = None) -> None:
         """Report its messages until it ends; ``other`` gets the events that are of another type."""
         self._began = self._loop.time()
-        content = response.content
+        content, exchange, via, now = response.content, self._exchange, self._exchange.via, self._loop.time
         while chunk := await content.readany():
+            exchange.heard = now()
             for event in self._parser.feed(chunk):
                 if isinstance(event, SseDiscarded):
-                    self._report(Oversized(event.head, event.tail, event.size, self._limit, self._via))
+                    self._report(Oversized(event.head, event.tail, event.size, self._limit, via))
                 elif event.event == "message":
                     if event.data:  # without data it only sets an id or a time to wait
-                        self._report(Received(event.data, self._via))
+                        self._report(Received(event.data, via))
                 elif other is not None:
                     other(event)
 
@@ -126,12 +128,15 @@ def foreign_coding(response: aiohttp.ClientResponse, via: RequestId | None) -> S
     return StreamEnded(via, line, status=response.status, hint=_CODED)
 
 
-async def answer(response: aiohttp.ClientResponse, kind: str, via: RequestId, limit: int, report: Callable[[Report], None]) -> StreamEnded:
+async def answer(
+    response: aiohttp.ClientResponse, kind: str, exchange: Exchange, limit: int, report: Callable[[Report], None]
+) -> StreamEnded:
     """Read an answer of this media type that is no stream to its end, report the message it is, and say how it ended."""
+    via = exchange.via
     status = response.status
     good = 200 <= status < 300
     limit = limit if good else min(limit, ERROR_BODY)
-    body = await read(response, limit)
+    body = await read(response, limit, exchange)
     if isinstance(body, TooLong):
         if good:
             report(Oversized(body.head, body.tail, body.size, limit, via))
@@ -172,14 +177,16 @@ def seconds_of(retry_after: str) -> float | None:
         return None
 
 
-async def read(response: aiohttp.ClientResponse, limit: int) -> bytes | bytearray | TooLong:
+async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange) -> bytes | bytearray | TooLong:
     """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
     length = response.content_length if "Content-Encoding" not in response.headers else None
     if length is not None and length <= min(limit, _SMALL):
         return await response.read()
     content, body = response.content, bytearray()  # grows in place, where joined parts would need the memory twice
     known_too_long = length is not None and length > limit
+    now = asyncio.get_running_loop().time
     while chunk := await content.readany():
+        exchange.heard = now()
         body += chunk
         if len(body) > limit or (known_too_long and len(body) >= EDGE):
             return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(len(body), length or 0))

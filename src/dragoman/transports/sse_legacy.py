@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -21,6 +22,7 @@ from dragoman.protocol.sse import EDGE, SseEvent
 from dragoman.transports.base import Closed, Report, Sink, StreamEnded, refusal_of
 from dragoman.transports.http_answer import ERROR_BODY, Events, TooLong, ask, foreign_coding, kind_of, read, refused
 from dragoman.transports.http_target import base_headers, find_proxy, parse_url, printable
+from dragoman.transports.http_watch import Exchange, Exchanges
 
 if TYPE_CHECKING:
     import aiohttp
@@ -68,7 +70,7 @@ class SseTransport:
         self._base: CIMultiDict[str]
         self._endpoint = ""
         self._sink: Sink | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._exchanges: Exchanges
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self, report: Sink) -> None:
@@ -84,11 +86,12 @@ class SseTransport:
 
         self._options = http_session.request_options(find_proxy(self._target))
         self._base = http_session.base_headers(self._headers)
-        session = http_session.open_session(self._target, connect_s=self._connect_s, idle_s=self._idle_s, trust=self._trust)
+        session = http_session.open_session(self._target, connect_s=self._connect_s, trust=self._trust)
+        self._exchanges = Exchanges(self._idle_s, lambda _: None)
         self._session, self._sink = session, report
         loop = asyncio.get_running_loop()
         endpoint: asyncio.Future[str] = loop.create_future()
-        self._spawn(self._listen(session, endpoint))
+        self._exchanges.start(partial(self._listen, session, endpoint), None)
         try:
             async with asyncio.timeout(self._connect_s * 2):
                 where = await endpoint
@@ -113,8 +116,8 @@ class SseTransport:
             hint="the server's own base URL is configured wrongly; it should name the address it is reached at, or a relative path",
         )
 
-    async def _listen(self, session: aiohttp.ClientSession, endpoint: asyncio.Future[str]) -> None:
-        events = Events(self._frame_limit, self._report, None)
+    async def _listen(self, session: aiohttp.ClientSession, endpoint: asyncio.Future[str], exchange: Exchange) -> None:
+        events = Events(self._frame_limit, self._report, exchange)
 
         def other(event: SseEvent) -> None:
             if event.event == "endpoint" and not endpoint.done():
@@ -122,9 +125,13 @@ class SseTransport:
 
         hint = ""
         try:
-            reason = await self._stream(session, events, other, endpoint)
-        except Exception as exc:
-            reason, _, hint = self._explain(exc)
+            reason = await self._stream(session, events, other, endpoint, exchange)
+        except (Exception, asyncio.CancelledError) as exc:
+            if not exchange.broke(exc):
+                raise
+            reason, _, hint = self._explain(exc, exchange)
+        finally:
+            self._exchanges.forget(exchange)
         if not endpoint.done():
             endpoint.set_exception(ConnectFailed(reason, hint=hint or "is this the address of its event stream? it often ends in /sse"))
             return
@@ -132,7 +139,12 @@ class SseTransport:
         self._end(reason)
 
     async def _stream(
-        self, session: aiohttp.ClientSession, events: Events, other: Callable[[SseEvent], None], endpoint: asyncio.Future[str]
+        self,
+        session: aiohttp.ClientSession,
+        events: Events,
+        other: Callable[[SseEvent], None],
+        endpoint: asyncio.Future[str],
+        exchange: Exchange,
     ) -> str:
         headers = self._base.copy()
         headers.pop("Content-Type", None)
@@ -147,7 +159,7 @@ class SseTransport:
                 return foreign.reason
             kind = kind_of(response)
             if response.status != 200 or kind != "text/event-stream":
-                body = await read(response, ERROR_BODY)
+                body = await read(response, ERROR_BODY, exchange)
                 ended = refused(response, None, kind, b"" if isinstance(body, TooLong) else body)
                 endpoint.set_exception(refusal_of(ended).failure())
                 return ended.reason
@@ -165,11 +177,11 @@ class SseTransport:
         session = self._session
         if session is None or not self._endpoint or self._sink is None:
             return
-        task = self._spawn(self._post(session, action))
+        task = self._exchanges.start(partial(self._post, session, action), action.request_id)
         if action.session == "confirms":
             await asyncio.wait([task], timeout=_CONFIRM_S)
 
-    async def _post(self, session: aiohttp.ClientSession, send: Send) -> None:
+    async def _post(self, session: aiohttp.ClientSession, send: Send, exchange: Exchange) -> None:
         via = send.request_id
         try:
             response = await ask(session, "POST", self._endpoint, self._base.copy(), self._options, send.message)
@@ -180,29 +192,27 @@ class SseTransport:
                     if 200 <= response.status < 300:
                         await response.content.read(EDGE)  # "Accepted"; the answer comes on the stream
                         return
-                    body = await read(response, ERROR_BODY)
+                    body = await read(response, ERROR_BODY, exchange)
                     ended = refused(response, via, "", b"" if isinstance(body, TooLong) else body)
                 finally:
                     response.close()
-        except Exception as exc:
-            broken = self._explain(exc)
+        except (Exception, asyncio.CancelledError) as exc:
+            if not exchange.broke(exc):
+                raise
+            broken = self._explain(exc, exchange)
             ended = StreamEnded(via, broken.reason, broken.sent, hint=broken.hint)
+        finally:
+            self._exchanges.forget(exchange)
         if via is not None:
             self._report(ended)
         else:
             log.debug("%s did not take a notice: %s", self.label, ended.reason)
 
-    def _explain(self, exc: Exception) -> Broken:
-        from dragoman.transports.http_session import explain
+    def _explain(self, exc: BaseException, exchange: Exchange) -> Broken:
+        from dragoman.transports.http_session import explain, silent
 
         log.debug("%s", self.label, exc_info=exc)
-        return explain(exc, self.label, connect_s=self._connect_s, idle_s=self._idle_s)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        return silent(self.label, self._idle_s) if exchange.silent else explain(exc, self.label, connect_s=self._connect_s)
 
     def _report(self, report: Report) -> None:
         if self._sink is not None:
@@ -222,11 +232,8 @@ class SseTransport:
     async def _close(self) -> None:
         session, self._session = self._session, None
         sink, self._sink = self._sink, None
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_CLOSE_S)
         if session is not None:
+            await self._exchanges.close(_CLOSE_S)
             try:
                 async with asyncio.timeout(_CLOSE_S):
                     await session.close()
