@@ -24,6 +24,7 @@ ERROR_BODY: Final = 1 << 20  # the body of a refusal is a JSON-RPC error or a pa
 MAX_REDIRECTS: Final = 3
 _OFFERED: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 _BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file to read from
+_USUAL: Final = frozenset({"application/json", "text/event-stream"})  # as almost everybody writes them, so that they need no parsing
 _KEPT: Final = 2048
 _SMALL: Final = 64 << 10
 
@@ -115,12 +116,15 @@ def _target(response: aiohttp.ClientResponse) -> Any:
 
 def kind_of(response: aiohttp.ClientResponse) -> str:
     """The media type, or ``""`` where the server does not say."""
-    return response.content_type if "Content-Type" in response.headers else ""
+    stated = response.headers.get("Content-Type", "")
+    return stated if stated in _USUAL else response.content_type if stated else ""
 
 
 def foreign_coding(response: aiohttp.ClientResponse, via: RequestId | None) -> StreamEnded | None:
     """The end of an answer whose content coding was not offered and cannot be read, or ``None``."""
-    stated = response.headers.get("Content-Encoding", "")
+    stated = response.headers.get("Content-Encoding")
+    if stated is None:
+        return None
     foreign = [name for part in stated.split(",") if (name := part.strip().lower()) and name not in _OFFERED]
     if not foreign:
         return None
@@ -146,6 +150,9 @@ async def answer(
     # Refusals are JSON-RPC too, and not all servers say so; those about credentials are HTTP's own.
     if body and status not in (401, 403) and (is_json or body[:_KEPT].lstrip()[:1] == b"{"):
         report(Received(body, via, None if good else status))
+        if good:  # as a rule that was the answer, and nobody reads how the exchange ended
+            line = f"HTTP {status} without an answer to this request: {printable(body[:200].decode('utf-8', 'replace'))}"
+            return StreamEnded(via, line, status=status, hint=NO_ANSWER)
     return refused(response, via, kind if good and not is_json else "", body)
 
 
