@@ -95,7 +95,8 @@ class Failures:
             )
         said = f"; its last words on stderr: {_last_line(closed.detail)}" if closed is not None and closed.detail.strip() else ""
         why = closed.reason if closed is not None and request_id is None else reason
-        return ConnectionLost(f"{self.label}: {why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
+        where = "" if self.label in why else f"{self.label}: "  # a transport at a URL says it itself
+        return ConnectionLost(f"{where}{why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
 
     def unreadable(self, request_id: RequestId, reason: str, size: int | None) -> CallFailed:
         """Bytes arrived that are its answer and are no use."""

@@ -32,7 +32,7 @@ _SMALL: Final = 64 << 10
 # What to do about an answer whose status says that all is well.
 NOT_MCP: Final = "is this the address of an MCP endpoint? they often end in /mcp or /sse"
 NO_ANSWER: Final = "the fault is the server's, or that of a proxy that cut its answer; its log says more"
-_CODED: Final = "switch this compression off at the server or the proxy before it"
+CODED: Final = "switch this compression off at the server or the proxy before it"
 
 
 class TooLong(NamedTuple):
@@ -129,7 +129,7 @@ def foreign_coding(response: aiohttp.ClientResponse, via: RequestId | None) -> S
     if not foreign:
         return None
     line = f"HTTP {response.status}: the body is coded as {printable(', '.join(foreign))}, which was not offered (gzip and deflate were)"
-    return StreamEnded(via, line, status=response.status, hint=_CODED)
+    return StreamEnded(via, line, status=response.status, hint=CODED)
 
 
 async def answer(
@@ -192,11 +192,18 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange)
     content, body = response.content, bytearray()  # grows in place, where joined parts would need the memory twice
     known_too_long = length is not None and length > limit
     now = asyncio.get_running_loop().time
+    at = 0
     while chunk := await content.readany():
         exchange.heard = now()
-        body += chunk
-        if len(body) > limit or (known_too_long and len(body) >= EDGE):
-            return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(len(body), length or 0))
+        start, at = at, at + len(chunk)
+        if length is None or known_too_long:
+            body += chunk
+        else:
+            if at > len(body):  # to twice as much, and at last to just what was announced: an eighth more is what appending takes
+                body += bytes(min(length, 2 * at) - len(body))
+            body[start:at] = chunk
+        if at > limit or (known_too_long and at >= EDGE):
+            return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(at, length or 0))
     return body
 
 

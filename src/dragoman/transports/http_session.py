@@ -18,6 +18,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from multidict import CIMultiDict
 from yarl import URL
 
+from dragoman.transports.http_answer import CODED
 from dragoman.transports.http_target import Proxy, Target, printable
 
 MAX_CONNECTIONS: Final = 64  # per host; more requests than that wait in a queue
@@ -85,10 +86,11 @@ def request_options(proxy: Proxy | None) -> dict[str, Any]:
 
 def redirect_target(response: aiohttp.ClientResponse) -> URL | None:
     """Where a 307 or 308 leads, if it stays within the origin; a body with credentials goes nowhere else."""
-    if response.status not in (307, 308):
+    where = response.headers.get("Location")
+    if response.status not in (307, 308) or not where:
         return None
     try:
-        found = response.url.join(URL(response.headers.get("Location", ""))).with_user(None)
+        found = response.url.join(URL(where)).with_user(None)
         return found if found.origin() == response.url.origin() else None
     except ValueError:
         return None
@@ -109,6 +111,10 @@ def silent(label: str, idle_s: float) -> Broken:
 
 def explain(exc: BaseException, label: str, *, connect_s: float) -> Broken:
     """What went wrong in words, with phase and peer."""
+    if coding := _CODING.search(str(exc)):
+        return Broken(
+            f"the body of the answer of {label} cannot be decoded as {coding.group(1)}; gzip and deflate were offered", True, CODED
+        )
     reason, sent = _in_words(exc, label, connect_s=connect_s)
     return Broken(reason, sent, next((hint for kinds, hint in _HINTS if isinstance(exc, kinds)), ""))
 
@@ -126,8 +132,6 @@ _HINTS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], .
 
 
 def _in_words(exc: BaseException, label: str, *, connect_s: float) -> tuple[str, bool]:
-    if coding := _CODING.search(str(exc)):
-        return f"the body of the answer of {label} cannot be decoded as {coding.group(1)}; gzip and deflate were offered", True
     match exc:
         case aiohttp.ClientHttpProxyError():
             return f"the proxy does not connect to {label}: HTTP {exc.status} {printable(exc.message)}", False
