@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.transports.loopback import Exchange, loopback, opened, request, result
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 async def echo(exchange: Exchange) -> None:
@@ -101,3 +106,53 @@ async def test_sixteen_megabytes_in_one_event_pass() -> None:
         await transport.perform(request(1))
         await recorder.ended(1)
         assert len(recorder.messages(1)[0]["result"]["text"]) == 16 * 2**20
+
+
+BOMB = """
+import asyncio, gc, resource, sys, zlib
+from dragoman.errors import ConnectionLost
+from tests.runtime.fakes import client
+from tests.runtime.http_fakes import serving
+
+events, era = sys.argv[1] == "events", sys.argv[2]
+
+def packed():
+    packing = zlib.compressobj(9, zlib.DEFLATED, 31)
+    out = [packing.compress(b'data: {"x":"' if events else b'{"x":"')]
+    out += [packing.compress(b"a" * 1_000_000) for _ in range(400)]
+    return b"".join(out) + packing.flush()
+
+async def main():
+    bomb, kind = packed(), "text/event-stream" if events else "application/json"
+
+    async def odd(dialect, exchange, message):
+        if message.get("params", {}).get("name") != "bomb":
+            return False
+        exchange.reply("200 OK", bomb, kind, Content_Encoding="gzip")
+        return True
+
+    async with serving(era, odd) as server, client(server.url) as mine:
+        await mine.call_tool("echo", {"text": "warm"})
+        gc.collect()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            await mine.call_tool("bomb", {})
+        except ConnectionLost as exc:
+            print(len(bomb), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, exc.hint, exc, sep="|")
+        assert (await mine.call_tool("echo", {"text": "after"})).text == "after"
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["json", "events"])
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+def test_compression_bomb_is_stopped_with_little_memory(kind: str, era: str) -> None:
+    """Our contract: 0.4 MB that become 400 MB take less than 100 MB, at the default limits."""
+    done = subprocess.run([sys.executable, "-c", BOMB, kind, era], cwd=ROOT, capture_output=True, text=True, timeout=50)
+    packed, peak_mb, hint, said = done.stdout.strip().split("|", 3)
+    assert int(packed) < 420_000, done.stderr
+    assert int(peak_mb) < 100
+    assert "it was stopped there" in said
+    assert "without compression" in hint

@@ -21,7 +21,19 @@ from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performa
 from dragoman.protocol.sse import EDGE
 from dragoman.protocol.streams import Position
 from dragoman.transports.base import Closed, Report, Sink, StreamEnded, StreamQuiet
-from dragoman.transports.http_answer import ERROR_BODY, NO_ANSWER, Events, TooLong, answer, ask, foreign_coding, kind_of, read, refused
+from dragoman.transports.http_answer import (
+    BOMB,
+    ERROR_BODY,
+    NO_ANSWER,
+    Events,
+    TooLong,
+    answer,
+    ask,
+    foreign_coding,
+    kind_of,
+    read,
+    refused,
+)
 from dragoman.transports.http_target import bad_value, base_headers, find_proxy, parse_url
 from dragoman.transports.http_watch import Exchange, Exchanges
 from dragoman.wire.envelope import RequestId
@@ -194,11 +206,13 @@ class HttpTransport:
         events = Events(self._frame_limit, self._report, exchange)
         self._exchanges.now_streams(exchange)
         try:
-            await events.read(response)
+            bomb = await events.read(response)
         except (Exception, asyncio.CancelledError) as exc:
             if not exchange.broke(exc):
                 raise
             return self._broken(exchange, exc, events.position)
+        if bomb:
+            return StreamEnded(exchange.via, f"HTTP {response.status}: {bomb}", status=response.status, hint=BOMB)
         return StreamEnded(exchange.via, reason, status=response.status, position=events.position, hint=NO_ANSWER)
 
     async def _post(self, session: aiohttp.ClientSession, send: Send, exchange: Exchange, via: RequestId) -> StreamEnded:

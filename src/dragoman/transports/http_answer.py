@@ -35,12 +35,18 @@ NO_ANSWER: Final = "the fault is the server's, or that of a proxy that cut its a
 CODED: Final = "switch this compression off at the server or the proxy before it"
 
 
+BOMB: Final = "no honest answer is packed so tightly; if it is meant, have the server send it without compression"
+_HONEST_SIZE: Final = 32 * 2**20  # what may come out of a few bytes
+_HONEST_RATIO: Final = 100  # beyond that; JSON comes to 5 or 20
+
+
 class TooLong(NamedTuple):
-    """A body over the limit, thrown away."""
+    """A body over the limit, thrown away; ``bomb`` says so where it was about to become one out of very little."""
 
     head: bytes
     tail: bytes
     size: int
+    bomb: str = ""
 
 
 class Events:
@@ -65,8 +71,13 @@ class Events:
         """How far it came by now."""
         return Position(self._parser.last_id, self._parser.retry_ms, self._loop.time() - self._began)
 
-    async def read(self, response: aiohttp.ClientResponse, other: Callable[[SseEvent], None] | None = None) -> None:
-        """Report its messages until it ends; ``other`` gets the events that are of another type."""
+    async def read(self, response: aiohttp.ClientResponse, other: Callable[[SseEvent], None] | None = None) -> str:
+        """Report its messages until it ends, or is stopped as a bomb: what is said of that, else nothing.
+
+        Args:
+            other: Gets the events that are of another type.
+        """
+        coded = "Content-Encoding" in response.headers
         self._began = self._loop.time()
         content, exchange, via, now = response.content, self._exchange, self._exchange.via, self._loop.time
         while chunk := await content.readany():
@@ -79,6 +90,21 @@ class Events:
                         self._report(Received(event.data, via))
                 elif other is not None:
                     other(event)
+            if coded and (bomb := _bomb(content)):
+                return bomb
+        return ""
+
+
+def _bomb(content: aiohttp.StreamReader) -> str:
+    """What is wrong with a body that came out of a decompressor, if there is much more of it than honest data allows."""
+    size = content.total_bytes
+    if size <= _HONEST_SIZE:
+        return ""
+    packed: int | None = getattr(content, "total_compressed_bytes", None)  # older releases of the library do not count
+    if packed is not None and size <= _HONEST_RATIO * packed:
+        return ""
+    out_of = "a compressed answer" if packed is None else f"{packed} compressed bytes"
+    return f"{size} bytes and more came out of {out_of}; it was stopped there"
 
 
 async def ask(
@@ -141,6 +167,8 @@ async def answer(
     good = 200 <= status < 300
     limit = limit if good else min(limit, ERROR_BODY)
     body = await read(response, limit, exchange)
+    if isinstance(body, TooLong) and body.bomb:
+        return StreamEnded(via, f"HTTP {status}: {body.bomb}", status=status, hint=BOMB)
     if isinstance(body, TooLong):
         if good:
             report(Oversized(body.head, body.tail, body.size, limit, via))
@@ -204,6 +232,8 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange)
             body[start:at] = chunk
         if at > limit or (known_too_long and at >= EDGE):
             return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(at, length or 0))
+        if length is None and (bomb := _bomb(content)) and "Content-Encoding" in response.headers:
+            return TooLong(b"", b"", at, bomb)
     return body
 
 

@@ -163,7 +163,9 @@ class SseTransport:
                 ended = refused(response, None, kind, b"" if isinstance(body, TooLong) else body)
                 endpoint.set_exception(refusal_of(ended).failure())
                 return ended.reason
-            await events.read(response, other)
+            bomb = await events.read(response, other)
+            if bomb:
+                return f"{self.label}: {bomb}"
             return f"{self.label} ended the stream of events" + ("" if endpoint.done() else " before it said where to post to")
         finally:
             response.close()
