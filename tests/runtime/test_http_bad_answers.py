@@ -73,9 +73,9 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CASES = (
     Case(
         "page-200",
-        plain("200 OK", b"<h1>It works!</h1>", PAGE),
+        plain("200 OK", b"It works!</h1>", PAGE),
         LOST,
-        "answer is text/html, .* <h1>It works!",
+        "answer is text/html, .* It works!",
         NO_ENDPOINT,
     ),
     Case("no-type", plain("200 OK", b"hello"), LOST, "200 without an answer to this request: hello", AT_FAULT),
@@ -83,16 +83,16 @@ CASES = (
     Case("empty", plain("200 OK", b"", JSON), LOST, "HTTP 200 without an answer", AT_FAULT),
     Case("accepted", plain("202 Accepted"), LOST, "HTTP 202 without an answer", AT_FAULT),
     Case("no-content", raw(b"HTTP/1.1 204 No Content\r\n\r\n"), LOST, "HTTP 204 without an answer", AT_FAULT),
-    Case("page-502", plain("502 Bad Gateway", HTML, PAGE), LOST, r"HTTP 502 Bad Gateway: <html><head>.{150,200}…$", AT_FAULT),
-    Case("page-500", plain("500 Oops", HTML, PAGE), LOST, "HTTP 500 Oops: <html>", AT_FAULT),
+    Case("page-502", plain("502 Bad Gateway", HTML, PAGE), LOST, '502 Bad Gateway: a web page, "502 Bad Gateway"$', AT_FAULT),
+    Case("page-500", plain("500 Oops", HTML, PAGE), LOST, 'HTTP 500 Oops: a web page, "502', AT_FAULT),
     Case("busy", plain("503 Service Unavailable", b"", None, Retry_After="7"), LOST, r"503 .*\(Retry-After: 7\)", PATIENCE),
     Case("too-many", plain("429 Too Many Requests", b"", None, Retry_After="7"), LOST, r"429 .*\(Retry-After: 7\)", PATIENCE, "no"),
     Case("too-large", plain("413 Content Too Large"), LOST, "HTTP 413", "send less", "no"),
-    Case("forbidden", plain("403 Forbidden", HTML, PAGE), LOST, "HTTP 403 Forbidden: <html>", "rule of the server's", "no"),
+    Case("forbidden", plain("403 Forbidden", HTML, PAGE), LOST, "HTTP 403 Forbidden: a web page", "rule of the server's", "no"),
     Case(
         "who", plain("401 Unauthorized", b"", None, WWW_Authenticate='Bearer realm="r"'), AuthRequired, 'realm="r"', "Authorization", "no"
     ),
-    Case("who-plain", plain("401 Unauthorized", HTML, PAGE), AuthRequired, "HTTP 401 Unauthorized: <html>", "Authorization", "no"),
+    Case("who-plain", plain("401 Unauthorized", HTML, PAGE), AuthRequired, "HTTP 401 Unauthorized: a web page", "Authorization", "no"),
     Case(
         "scope",
         plain("403 Forbidden", b"", None, WWW_Authenticate='Bearer error="insufficient_scope", scope="files:write"'),

@@ -32,7 +32,8 @@ async def test_status_of_a_refusal_comes_with_its_message() -> None:
             "<!DOCTYPE html>\n<html><head><title>404 Not\n Found</title><style>b{}</style>",
             'HTTP 404 Not Found: a web page, "404 Not Found"',
         ),
-        ("<HTML><body>nothing here", "HTTP 404 Not Found: a web page"),
+        ("<HTML><body class=x><style>b{}</style>nothing\n<b>here", 'HTTP 404 Not Found: a web page, "nothing here"'),
+        ("<html><body><p id=", "HTTP 404 Not Found: a web page"),
         ("no page <title>", "HTTP 404 Not Found: no page <title>"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
@@ -26,7 +27,9 @@ _OFFERED: Final = frozenset({"gzip", "x-gzip", "deflate", "identity"})
 _BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file to read from
 _USUAL: Final = frozenset({"application/json", "text/event-stream"})  # as almost everybody writes them, so that they need no parsing
 _KEPT: Final = 2048
+_MARKUP: Final = re.compile(r"<(?:style|script)\b[^<]*(?:</[^>]*>|$)|<[^>]*(?:>|$)", re.IGNORECASE)
 _SMALL: Final = 64 << 10
+_TRUSTED_SHARE: Final = 16
 
 
 # What to do about an answer whose status says that all is well.
@@ -224,11 +227,11 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange)
     while chunk := await content.readany():
         exchange.heard = now()
         start, at = at, at + len(chunk)
-        if length is None or known_too_long:
+        if start == len(body):
             body += chunk
+            if length is not None and not known_too_long and at * _TRUSTED_SHARE > length:
+                body += bytes(length - at)  # all of it at once, for appending moves it about; not before some of it is here
         else:
-            if at > len(body):  # to twice as much, and at last to just what was announced: an eighth more is what appending takes
-                body += bytes(min(length, 2 * at) - len(body))
             body[start:at] = chunk
         if at > limit or (known_too_long and at >= EDGE):
             return TooLong(bytes(body[:EDGE]), bytes(body[-EDGE:]), max(at, length or 0))
@@ -238,14 +241,15 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange)
 
 
 def _page(body: str) -> str | None:
-    """What a page for people is called; ``None`` for what is no page."""
+    """What a page for people is called, or how its text begins; ``None`` for what is no page."""
     lower = body[:_KEPT].lower()
     if not lower.startswith(("<!doctype html", "<html", "<head", "<body")):
         return None
     start, end = lower.find("<title"), lower.find("</title")
     start = lower.find(">", start) + 1 if start >= 0 else 0
     title = " ".join(body[start:end].split()) if 0 < start <= end else ""
-    return f'a web page, "{printable(title, 80)}"' if title else "a web page"
+    shown = title or " ".join(_MARKUP.sub(" ", body[:_KEPT]).split())
+    return f'a web page, "{printable(shown, 80)}"' if shown else "a web page"
 
 
 def _without_answer(response: aiohttp.ClientResponse, foreign_kind: str, body: str) -> str:
