@@ -215,7 +215,7 @@ def seconds_of(retry_after: str) -> float | None:
         return None
 
 
-async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange) -> bytes | bytearray | TooLong:
+async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange | None = None) -> bytes | bytearray | TooLong:
     """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
     length = response.content_length if "Content-Encoding" not in response.headers else None
     if length is not None and length <= min(limit, _SMALL):
@@ -225,7 +225,8 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange)
     now = asyncio.get_running_loop().time
     at = 0
     while chunk := await content.readany():
-        exchange.heard = now()
+        if exchange is not None:
+            exchange.heard = now()
         start, at = at, at + len(chunk)
         if start == len(body):
             body += chunk

@@ -90,7 +90,7 @@ async def upgrade(
         await session.close()
         if isinstance(exc, aiohttp.ServerTimeoutError) and not isinstance(exc, aiohttp.ConnectionTimeoutError):
             raise ConnectFailed(f"{label} did not answer within {connect_s:g} s", hint="is it a WebSocket endpoint? is it stuck?") from exc
-        broken = http_session.explain(exc, label, connect_s=connect_s, idle_s=connect_s)
+        broken = http_session.explain(exc, label, connect_s=connect_s)
         raise ConnectFailed(broken.reason, hint=broken.hint or None) from exc
     except BaseException:
         await session.close()
