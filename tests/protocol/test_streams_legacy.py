@@ -326,7 +326,7 @@ def test_request_that_was_turned_away_unread_was_not_run(status: int | None, sen
     (lost,) = end(bench, request_id, status=status)
     assert isinstance(lost, RequestLost)
     assert (lost.request_id, lost.reason, lost.sent) == (request_id, "the stream ended", sent)
-    assert lost.wants_credential is (status == 401)
+    assert lost.wants_credential is (status in (401, 403))
     assert (lost.hint is None) is (status is None)  # whoever saw that one says what to do
 
 

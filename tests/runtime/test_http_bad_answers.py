@@ -88,7 +88,7 @@ CASES = (
     Case("busy", plain("503 Service Unavailable", b"", None, Retry_After="7"), LOST, r"503 .*\(Retry-After: 7\)", PATIENCE),
     Case("too-many", plain("429 Too Many Requests", b"", None, Retry_After="7"), LOST, r"429 .*\(Retry-After: 7\)", PATIENCE, "no"),
     Case("too-large", plain("413 Content Too Large"), LOST, "HTTP 413", "send less", "no"),
-    Case("forbidden", plain("403 Forbidden", HTML, PAGE), LOST, "HTTP 403 Forbidden: a web page", "rule of the server's", "no"),
+    Case("forbidden", plain("403 Forbidden", HTML, PAGE), AuthRequired, "HTTP 403 Forbidden: a web page", "rule of the server's", "no"),
     Case(
         "who", plain("401 Unauthorized", b"", None, WWW_Authenticate='Bearer realm="r"'), AuthRequired, 'realm="r"', "Authorization", "no"
     ),

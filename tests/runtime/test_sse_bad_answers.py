@@ -23,7 +23,7 @@ REFUSALS: dict[str, tuple[Callable[[Exchange], None], type[DragomanError], str, 
     "who": (
         lambda exchange: exchange.reply("401 Unauthorized", b"", None, WWW_Authenticate='Bearer realm="r"'),
         AuthRequired,
-        'wants a credential: HTTP 401 .*realm="r"',
+        'does not let us in: HTTP 401 .*realm="r"',
         "Authorization",
         "no",
     ),
