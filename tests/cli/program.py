@@ -96,6 +96,11 @@ class Terminal:
         """Send what Ctrl-C sends."""
         self._process.send_signal(signal.SIGINT)
 
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
+
     def end(self) -> int:
         """The exit code, once it has ended."""
         limit = time.monotonic() + PATIENCE_S

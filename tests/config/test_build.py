@@ -298,3 +298,10 @@ def test_a_hint_offers_no_key_that_is_refused() -> None:
     assert "command" in offered
     for key in set(offered) - {"command"}:
         assert "not supported yet" not in complaint(S + f"{key} = 1\n")
+
+
+def test_how_a_server_is_kept_alive() -> None:
+    """0 switches heartbeats off; resting after no time at all would be a server that is never up."""
+    text = S + "heartbeat_s = 0\nidle_stop_s = 600\n"
+    found = server(text)
+    assert (found.heartbeat_s, found.idle_stop_s) == (0.0, 600.0)

@@ -10,6 +10,7 @@ from dragoman.cli import output
 from dragoman.cli.fit import columns, wrap
 from dragoman.cli.options import Settings, common
 from dragoman.errors import ConnectFailed, NotAllowed
+from dragoman.service import restarts
 from dragoman.service.status import ServerStatus, StatusReport
 from dragoman.service.status import status as ask_status
 from dragoman.wire.escape import escape_inline
@@ -47,9 +48,11 @@ def status(settings: Settings, servers: tuple[str, ...], check: bool) -> int:
 def restart(settings: Settings, server: str) -> int:
     """Start a server anew, and see whether it answers.
 
-    No server is kept running between commands, so there is never an old process to stop.
+    No server is kept running between commands, so there is no old process to stop here. Hosts that run in other programs over the same
+    state folder start their own anew within 15 seconds: one that was down, or did not accept a credential, is tried again.
     """
     report = settings.run(ask_status(settings.loaded, check=True, names=(server,), tap_for=settings.tracing.tap))
+    restarts.ask(settings.loaded, server)
     found = report.servers[0]
     if found.state == "failed":
         error = found.last_check.error if found.last_check is not None else None

@@ -20,7 +20,8 @@ _POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "allow_yes")
 _POLICY_REFUSED: Final = ("servers", "ask_from")
 
 _LAUNCH: Final = ("command", "url", "cwd", "env", "inherit", "headers")
-_SERVER: Final = (*_LAUNCH, "timeout_s", "connect_s", "idle_s", "revision", "enabled", "default_tier", "limits", "tools")
+_WAITS: Final = ("timeout_s", "connect_s", "idle_s", "heartbeat_s", "idle_stop_s")
+_SERVER: Final = (*_LAUNCH, *_WAITS, "revision", "enabled", "default_tier", "limits", "tools")
 _SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
 _TOOL: Final = ("tier", "say")
@@ -107,6 +108,8 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         connect_s=table.seconds("connect_s"),
         idle_s=table.seconds("idle_s"),
         revision=revision,
+        heartbeat_s=table.seconds("heartbeat_s", off=True),
+        idle_stop_s=table.seconds("idle_stop_s"),
         enabled=table.flag("enabled", True),
         default_tier=_tier(table, "default_tier") or DEFAULT_TIER,
         limits=_limits(table.table("limits")),

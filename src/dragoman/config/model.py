@@ -69,6 +69,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         timeout_s: Deadline of one call; ``None`` is the runtime's default.
         connect_s, idle_s: For a URL: to connect, and the longest silence; ``None`` is the runtime's default.
         revision: The protocol revision to speak; ``None`` finds it out.
+        heartbeat_s: How often a silent server is asked whether it lives; 0 is never, ``None`` the runtime's default.
+        idle_stop_s: After how many seconds without a call it is stopped until the next one; ``None`` is never.
         key: Where the table stands in ``source``, for error messages.
     """
 
@@ -83,6 +85,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     connect_s: float | None = None
     idle_s: float | None = None
     revision: str | None = None
+    heartbeat_s: float | None = None
+    idle_stop_s: float | None = None
     enabled: bool = True
     default_tier: Tier = DEFAULT_TIER
     limits: Limits = Limits()

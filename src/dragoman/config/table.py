@@ -73,12 +73,15 @@ class Table:
             raise self.error(f"must be at least {least}, got {value}", key)
         return value
 
-    def seconds(self, key: str) -> float | None:
+    def seconds(self, key: str, *, off: bool = False) -> float | None:
+        """The number of seconds at ``key``; 0 only where that switches something ``off``."""
         value = self.values.get(key)
         if value is None:
             return None
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise self.expected("a number of seconds", key, got=value)
+        if off and value == 0:
+            return 0.0
         if not value > 0 or math.isinf(value):
             raise self.error(f"must be a number of seconds above 0, got {value}", key)
         return float(value)

@@ -165,6 +165,8 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         "timeout_s": server.timeout_s,
         "connect_s": server.connect_s,
         "idle_s": server.idle_s,
+        "heartbeat_s": server.heartbeat_s,
+        "idle_stop_s": server.idle_stop_s,
         "revision": server.revision,
         "default_tier": server.default_tier if server.default_tier != DEFAULT_TIER else None,
         "enabled": None if server.enabled else False,

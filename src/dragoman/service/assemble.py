@@ -31,11 +31,13 @@ from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
 from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.client import Client
-from dragoman.runtime.specs import ServerSpec
+from dragoman.runtime.specs import HEARTBEAT_S, ServerSpec
 from dragoman.runtime.trace import Tap, logging_tap, wire_log
 from dragoman.service import alerts, trust
 from dragoman.service.context import Context
+from dragoman.service.credentials import Credentials
 from dragoman.service.plumbing import Plumbing
+from dragoman.service.restarts import Wishes
 from dragoman.transports.logfile import LogFile
 from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
@@ -111,6 +113,7 @@ class Host(runtime_host.Host):
             alerts=book,
             lazy=lazy,
             openers=[plumbing.open, specs_later],
+            wanted=Wishes(context.home),
         )
         host._tap_for = tap_for
         return host
@@ -239,9 +242,10 @@ def spec_of(
     """
 
     log_file: list[LogFile] = []
+    credentials = Credentials(server, context)
 
     def make(**options: Any) -> Client:
-        launch = resolve_server(server, context.env, context.redactor)
+        launch = resolve_server(credentials.latest(), context.env, context.redactor)
         tap = tap_for(server.name) if tap_for is not None else None
         if tap is None and wire_log.isEnabledFor(logging.DEBUG):
             tap = logging_tap(server.name, context.redactor.redact_text)
@@ -283,6 +287,10 @@ def spec_of(
         enabled=server.enabled,
         held_back=held_back,
         when_down=when_down,
+        remote=server.url is not None,
+        heartbeat_s=HEARTBEAT_S if server.heartbeat_s is None else server.heartbeat_s,
+        idle_stop_s=server.idle_stop_s,
+        credential=credentials if server.url is not None else None,
     )
 
 

@@ -1,0 +1,53 @@
+"""Tells hosts in other processes that a person wants a server restarted: a file in the state folder, which they look at now and then."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from dragoman.service.context import Context
+
+log = logging.getLogger("dragoman")
+
+_FOLDER: Final = "restart"
+
+
+def ask(context: Context, server: str) -> None:
+    """Have every host that runs over this state folder restart ``server``."""
+    folder = context.home / _FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / server
+    path.touch(mode=0o600)
+    os.utime(path)
+
+
+class Wishes:
+    """What was asked for since a host began to look; call it now and then.
+
+    Args:
+        home: The state folder.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / _FOLDER
+        self._since_ns = time.time_ns()
+        self._seen: dict[str, int] = {}
+
+    def __call__(self) -> list[str]:
+        """The servers that somebody wants restarted, each told once."""
+        wanted: list[str] = []
+        try:
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    asked_ns = entry.stat(follow_symlinks=False).st_mtime_ns
+                    if asked_ns > self._seen.get(entry.name, self._since_ns):
+                        self._seen[entry.name] = asked_ns
+                        wanted.append(entry.name)
+        except FileNotFoundError:
+            pass  # nobody ever asked
+        except OSError as exc:
+            log.debug("wishes for restarts cannot be read: %s", exc)
+        return wanted
