@@ -48,6 +48,22 @@ async def test_silent_server_is_asked_every_minute(clock: LoopClock, fleet: Flee
         assert {slot.state for slot in host.slots.values()} == {"ready"}
 
 
+async def test_stateless_server_is_asked_with_discover(clock: LoopClock) -> None:
+    """Where ping is gone."""
+
+    def modern(server: FakeServer) -> None:
+        server._era = "modern"
+
+    fleet = Fleet({"a": modern})
+    async with fleet as host:
+        server = fleet.started["a"][0]
+        before = server.methods().count("server/discover")
+        await pass_time(clock, 200)
+        assert server.methods().count("server/discover") - before >= 2
+        assert not {"ping", "initialize"} & set(server.methods())
+        assert state(host) == "ready"
+
+
 async def test_server_that_answers_calls_is_not_asked(clock: LoopClock, fleet: Fleet) -> None:
     """Traffic is proof of life."""
     async with fleet as host:

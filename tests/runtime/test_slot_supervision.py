@@ -29,7 +29,8 @@ class Most:
 class Life:
     """A slot, a new fake server for each start, and what it told."""
 
-    def __init__(self, **spec: Any) -> None:
+    def __init__(self, *, era: str = "legacy", **spec: Any) -> None:
+        self.era = era
         self.started: list[FakeServer] = []
         self.alerts: list[Alert] = []
         self.errors: list[BaseException] = []  # of the next starts
@@ -37,7 +38,7 @@ class Life:
         self.slot = Slot(known, {}, lambda *_: None, lambda *_: None, alert=self.alerts.append, jitter=Most())
 
     def _make(self, **options: Any) -> Client:
-        server = FakeServer()
+        server = FakeServer(era=self.era)
         if self.errors:
             server.open_error = self.errors.pop(0)
         self.started.append(server)
@@ -166,6 +167,22 @@ async def test_what_was_set_up_is_set_up_again(clock: LoopClock) -> None:
     await life.up()
     asked = [message["params"]["uri"] for message in life.started[1].sent if message.get("method") == "resources/subscribe"]
     assert asked == ["file:///a"]
+    await life.slot.stop()
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_log_level_outlives_its_server(era: str) -> None:
+    """A request of its own in the handshake eras, a member of each request in the stateless one."""
+    life = Life(era=era)
+    server = await life.up()
+    server._on = lambda message: [{"id": message["id"], "result": {}}] if message.get("method") == "logging/setLevel" else None
+    assert life.slot.client is not None
+    await life.slot.client.set_log_level("debug")
+    server.end(CRASH)
+    second = await life.up()
+    await life.slot.client.call_tool("echo", {})
+    asked = [message for message in second.sent if "debug" in str(message)]
+    assert asked[-1]["method"] == ("logging/setLevel" if era == "legacy" else "tools/call")
     await life.slot.stop()
 
 

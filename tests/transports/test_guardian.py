@@ -203,9 +203,13 @@ async def test_fork_of_us_does_not_keep_it_from_seeing_our_end() -> None:
         await ended(child)
 
 
-async def test_server_starts_without_it_where_it_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An embedded interpreter has no program to run it with."""
-    monkeypatch.setattr(sys, "executable", "")
+@pytest.mark.parametrize("program", ["", "/opt/app/host", None])
+async def test_server_starts_without_it_where_it_cannot_run(program: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedded interpreter has no program to run it with, and a frozen one would start the whole application once more."""
+    if program is None:
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    else:
+        monkeypatch.setattr(sys, "executable", program)
     child = spawn(["cat"], env=dict(os.environ))
     assert guarding() is None
     await ended(child)

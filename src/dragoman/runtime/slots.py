@@ -277,6 +277,7 @@ class Slot:
 
     def _is_now(self, state: Literal["backing off", "down"], error: DragomanError, what_next: str) -> None:
         self.error, self.state = error, state
+        log.info("%s is %s: %s; %s", self.name, state, standing.sentence(error), what_next)
         self._move()
         if state == "down" and not self._told_down:
             self._told_down = True

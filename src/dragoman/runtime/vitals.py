@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from dragoman.runtime.link import Link
 from dragoman.runtime.reopening import Settings
 from dragoman.transports.base import Closed
+
+_LEVEL: Final = ("logging/setLevel", "")
 
 
 class Traffic(NamedTuple):
@@ -36,12 +38,18 @@ def traffic(link: Link) -> Traffic:
 
 def settings(link: Link) -> Settings:
     """What was set up at the server (log level, subscribed resources), for :func:`restore`; what ``listen`` set up is not in it."""
-    return {key: params for key, params in link._reopening.settings.items() if key[1] not in link._uris}
+    found = {key: params for key, params in link._reopening.settings.items() if key[1] not in link._uris}
+    if link._log_level is not None:  # of the stateless era, where it goes with each request
+        found[_LEVEL] = {"level": link._log_level}
+    return found
 
 
 async def restore(link: Link, settings: Settings) -> None:
     """Set up what another client had set up, at a server that was started again; what fails is logged. All lists count as changed."""
-    if settings:
+    if link.server.era == "modern":
+        if _LEVEL in settings:
+            link._log_level = settings[_LEVEL]["level"]
+    elif settings:
         await link._reopening.repeat(settings)
 
 

@@ -56,7 +56,7 @@ class Guardian:
                 self._let_go()
 
     def _start(self) -> None:
-        if not sys.executable or not _PROGRAM.is_file():
+        if not _is_interpreter(sys.executable) or not _PROGRAM.is_file():
             log.debug("no guardian: there is no interpreter to run it with")
             return
         try:
@@ -113,6 +113,12 @@ class Guardian:
         self.pid, self._pipe = None, -1
         self._groups.clear()
         self._lock = threading.Lock()
+
+
+def _is_interpreter(program: str) -> bool:
+    """Whether a program can be run with a file of Python: inside a frozen or embedding program it is that program once more."""
+    name = os.path.basename(program or "").lower()
+    return ("python" in name or "pypy" in name) and not getattr(sys, "frozen", False)
 
 
 def start_time(pid: int) -> int:
