@@ -68,6 +68,18 @@ def test_add_asks_on_the_terminal_and_shows_command_tools_and_tiers(tmp_path: Pa
     assert notes(tmp_path)[0]["detail"]["how"] == "terminal"
 
 
+def test_what_a_person_agrees_to_fits_a_narrow_terminal_and_nothing_of_it_looks_like_a_line_of_ours(tmp_path: Path) -> None:
+    """An attack: a command whose words fill up a line, so that the rest of it would stand where a line begins."""
+    spoof = "x" * 30 + "\u00a0starts\u00a0in\u00a0/safe"
+    with Terminal("add", "h", "--env", f"NOTE={spoof}", "--", *LEGACY, cwd=tmp_path, columns=40) as terminal:
+        terminal.expect("[y/N]")
+        terminal.type("n")
+        assert terminal.end() == 3
+    shown = terminal.seen.partition("Add h")[0].splitlines()
+    assert max(map(len, shown)) <= 40
+    assert not [line for line in shown if line.startswith("starts") and "safe" in line]
+
+
 def test_add_takes_anything_but_yes_as_no(tmp_path: Path) -> None:
     """Default deny; a bare return key is no."""
     with Terminal("add", "h", "--", *LEGACY, cwd=tmp_path) as terminal:

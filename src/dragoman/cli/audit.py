@@ -69,7 +69,7 @@ def verify(settings: Settings) -> int:
     if settings.json:
         output.emit_json(proof.for_json())
     elif proof.ok:
-        output.say(_verified(proof))
+        output.tell(_verified(proof))
     else:
         _show_faults(proof)
     return 0 if proof.ok else 1
@@ -85,9 +85,9 @@ def _verified(proof: Proof) -> str:
 
 def _show_faults(proof: Proof) -> None:
     for bad in proof.bad:
-        output.say(f"writer {bad.writer}, record {bad.seq}: {bad.what}")
+        output.tell(f"writer {bad.writer}, record {bad.seq}: {bad.what}")
     if proof.damage:
-        output.say(f"cannot be read to its end: {proof.damage}")
+        output.tell(f"cannot be read to its end: {proof.damage}")
     where = f"{len(proof.bad)} of {proof.writers} chains" if proof.bad else "the file"
     output.error(f"the audit is broken: {where} in {proof.path}", "keep a copy of the file; the records before these are whole")
 
@@ -113,12 +113,12 @@ def _when(at: float) -> str:
 
 def _show_story(story: CallStory) -> None:
     last = story.records[-1]
-    output.say(f"{full_name(last)}: {story.verdict}")
-    output.say(f"  call {story.call}" + (f", turn {last.turn}" if last.turn and last.turn != story.call else ""))
+    output.tell(f"{full_name(last)}: {story.verdict}")
+    output.tell(f"  call {story.call}" + (f", turn {last.turn}" if last.turn and last.turn != story.call else ""))
     for record in story.records:
         output.say()
         what = " ".join(str(part) for part in (record.event, record.status, record.tier) if part)
-        output.say(f"{record.at_iso}  {what}, for {record.principal or '?'}" + (f", attempt {record.attempt}" if record.attempt else ""))
+        output.tell(f"{record.at_iso}  {what}, for {record.principal or '?'}" + (f", attempt {record.attempt}" if record.attempt else ""))
         for key, value in record.detail.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            output.say(f"  {key}: {text}")
+            output.tell(f"  {key}: {text}")

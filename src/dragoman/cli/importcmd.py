@@ -50,7 +50,7 @@ def import_(settings: Settings, origin: str, user: bool) -> int:
         output.emit_json({"source": str(found.source), "file": str(found.file), "servers": list(done.values())})
     else:
         written = [name for name, one in done.items() if one["written"]]
-        output.say(f"took over {', '.join(written) or 'nothing'} from {found.source}" + (f" into {found.file}" if written else ""))
+        output.tell(f"took over {', '.join(written) or 'nothing'} from {found.source}" + (f" into {found.file}" if written else ""))
     return int(failed > 0)
 
 

@@ -25,6 +25,16 @@ def say(text: str = "") -> None:
     data(escape_for_terminal(text))
 
 
+def tell(text: str, *, hang: str = "  ", whole_words: bool = True) -> None:
+    """A sentence of ours for stdout, escaped; folded on a terminal as :func:`dragoman.cli.fit.fold` does it. Never for a result."""
+    text, width = escape_for_terminal(text), terminal_width()
+    if width is not None:
+        from dragoman.cli.fit import fold
+
+        text = fold(text, width, hang=hang, whole_words=whole_words)
+    data(text)
+
+
 def emit_json(value: Any) -> None:
     """One JSON value on stdout: on one line, or indented where a person reads it."""
     data(escape_json(json.dumps(value, ensure_ascii=False, indent=2 if is_tty(sys.stdout) else None)))

@@ -34,9 +34,9 @@ def explain(settings: Settings, tool: str) -> None:
     name = escape_inline(f"{found.server}.{found.tool}")
     output.data(f"{output.styled(name, bold=True)}  {found.tier}  by {escape_inline(found.rule)}")
     if found.obstacle:
-        output.say(f"not called at all for now: {found.obstacle}")
+        output.tell(f"not called at all for now: {found.obstacle}")
     for notice in found.notices:
-        output.say(f"note: {notice}")
+        output.tell(f"note: {notice}")
     output.say()
     show_table(("", "LAYER", "HERE"), [(str(row.place), row.layer, row.here or "looks at the result") for row in found.layers])
     output.say()

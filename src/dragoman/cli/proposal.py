@@ -92,16 +92,21 @@ def _placeholder(name: str, shape: Any) -> str:
 
 def _show_tool(item: ProposedTool) -> None:
     tool = item.tool
-    output.say(f"  {item.tier}  {escape_inline(tool.name)}({escape_inline(parameters(tool.input_schema))})")
+    _tell(f"  {item.tier}  {escape_inline(tool.name)}({escape_inline(parameters(tool.input_schema))})")
     remarks = [f"its server says: {claim}" for claim in item.claims]
     if not item.written:
         remarks.append("a name that cannot stand in the file; the server's default (L2) counts")
     if remarks:
-        output.say(f"      {'; '.join(remarks)}")
+        _tell(f"      {'; '.join(remarks)}")
     first = next((line.strip() for line in (tool.description or "").splitlines() if line.strip()), "")
     if first:
         output.say(f"      {cut(escape_inline(first), (output.terminal_width() or 126) - 6)}")
 
 
+def _tell(text: str, hang: str = " " * 8) -> None:
+    # What goes on stands further in than any line of ours: no name or command can look like the next thing agreed to.
+    output.tell(text, hang=hang, whole_words=False)
+
+
 def _line(label: str, text: str) -> None:
-    output.say(f"{label:<{_LABEL}}{escape_inline(text)}")
+    _tell(f"{label:<{_LABEL}}{escape_inline(text)}", " " * (_LABEL + 2))

@@ -71,7 +71,7 @@ def add(ctx: click.Context, settings: Settings, /, name: str, target: tuple[str,
         output.emit_json({**proposal.for_json(), "written": True})
         return
     tools = len(proposal.tools)
-    output.say(f"added {name} to {proposal.file}: {tools} tool{'' if tools == 1 else 's'}" + (", each L2" if tools else ""))
+    output.tell(f"added {name} to {proposal.file}: {tools} tool{'' if tools == 1 else 's'}" + (", each L2" if tools else ""))
     _next_steps(proposal)
     in_use = configs.where(context)
     if in_use.path is not None and in_use.path != str(proposal.file):
@@ -90,7 +90,7 @@ def remove(settings: Settings, name: str, user: bool) -> None:
         log = str(done.log) if done.log is not None else None
         output.emit_json({"name": name, "file": str(done.file), "removed": True, "file_deleted": done.file_deleted, "log": log})
         return
-    output.say(f"removed {name} from {done.file}")
+    output.tell(f"removed {name} from {done.file}")
     if done.file_deleted:
         output.note("nothing else stood in that file: it was deleted")
     elif done.file_empty:
@@ -113,7 +113,7 @@ def enable(settings: Settings, name: str, user: bool) -> None:
     if plan.asks:
         if not settings.json:
             what = "changed since it was approved" if plan.approval == "changed" else "came with this folder; nobody approved it yet"
-            output.say(f"{name} in {plan.file} {what}:")
+            output.tell(f"{name} {what} (in {plan.file}):")
             show_facts(plan.facts)
         agreed = _agreed(settings, f"May {name} be started, with these tiers?", f"{name} was not approved", name)
     settings.run(service.enable(plan, context, agreed))
@@ -121,7 +121,7 @@ def enable(settings: Settings, name: str, user: bool) -> None:
     if settings.json:
         output.emit_json({"name": name, "file": str(plan.file), "approved": plan.asks, "switched_on": plan.switch_on})
     else:
-        output.say(f"{name}: {' and '.join(done)}" if done else f"{name} is switched on, and needs no approval")
+        output.tell(f"{name}: {' and '.join(done)}" if done else f"{name} is switched on, and needs no approval")
 
 
 @click.command()
@@ -135,7 +135,7 @@ def disable(settings: Settings, name: str, user: bool) -> None:
     if settings.json:
         output.emit_json({"name": name, "switched_off": changed})
     else:
-        output.say(f"{name}: switched off" if changed else f"{name} was switched off already")
+        output.tell(f"{name}: switched off" if changed else f"{name} was switched off already")
 
 
 def _words(target: tuple[str, ...], behind: list[str]) -> list[str]:

@@ -62,7 +62,7 @@ def restart(settings: Settings, server: str) -> int:
     if settings.json:
         output.emit_json(found.for_json())
     else:
-        output.say(f"{server} answers: {_checked(found)}, {_count(len(found.tools), 'tool')}")
+        output.tell(f"{server} answers: {_checked(found)}, {_count(len(found.tools), 'tool')}")
         output.note("no server is kept running between commands: it was started, asked, and stopped again")
     return 0
 
@@ -97,9 +97,9 @@ def _show_server(server: ServerStatus, width: int) -> None:
         output.say("  no tools")
     check = server.last_check
     if check is not None and check.error is not None:
-        output.say(f"  error: {check.error}")
+        output.tell(f"  error: {check.error}")
     if server.why:
-        output.say(f"  hint: {server.why}")
+        output.tell(f"  hint: {server.why}")
 
 
 def _tool_name(name: str) -> str:

@@ -51,13 +51,13 @@ def tier(settings: Settings, tool: str | None, tier: str | None, user: bool) -> 
 
 def _show_change(change: policy.TierChange) -> None:
     name = f"{change.server}.{change.key}"
-    output.say(f"{name} is {change.tier} now, in {change.file}")
+    output.tell(f"{name} is {change.tier} now, in {change.file}")
     if change.is_pattern and change.known:
-        output.say(f"  so are: {some(change.matches, _SHOWN) or 'none of the tools that are known'}")
+        output.tell(f"  so are: {some(change.matches, _SHOWN) or 'none of the tools that are known'}")
     if change.dropped:
-        output.say(f"  taken out, since `add` had written them and nobody touched them: {some(change.dropped, _SHOWN)}")
+        output.tell(f"  taken out, since `add` had written them and nobody touched them: {some(change.dropped, _SHOWN)}")
     if change.covered:
-        output.say(f"  a more exact rule decides for: {some(change.covered, _SHOWN)}")
+        output.tell(f"  a more exact rule decides for: {some(change.covered, _SHOWN)}")
     if change.destructive:
         count = len(change.destructive)
         says = f"{change.server} says that {some(change.destructive, _SHOWN)} {'destroys' if count == 1 else 'destroy'}"
