@@ -10,7 +10,7 @@ from typing import Any
 
 from dragoman.policy import stack
 from dragoman.policy.chain import Outcome
-from dragoman.policy.ports import Approver
+from dragoman.policy.ports import Approver, AuditSink
 from dragoman.policy.questions import Decision, Question
 from dragoman.policy.rules import Rules, ToolRule
 from dragoman.policy.withdrawal import Withdrawable
@@ -32,6 +32,7 @@ class Fleet:
         prepare: Gets each server before it is opened, by name.
         tiers: The rules of every server.
         spec: More for every :class:`ServerSpec`.
+        audit: Where the audit goes instead of the list.
 
     Attributes:
         started: The servers, by name, in order of their starts.
@@ -46,6 +47,7 @@ class Fleet:
         approver: Approver | None = None,
         spec: Mapping[str, Any] | None = None,
         client: Mapping[str, Any] | None = None,
+        audit: AuditSink | None = None,
         **host: Any,
     ) -> None:
         self.prepare, self.sink, self.ended = dict(prepare), ListSink(), list[str]()
@@ -57,7 +59,7 @@ class Fleet:
 
         def build(host: Host) -> stack.Stack:
             return stack.build(
-                sink=self.sink,
+                sink=self.sink if audit is None else audit,
                 registry=host.registry,
                 approver=questions,
                 endpoint=host.dispatch,
