@@ -77,11 +77,12 @@ class Notices:
             self._emit(PeerViolation("bad-progress", f"progress that cannot be read: {exc}", bytes(params)[:SAMPLE]))
             return
         token: RequestId | None = note.progressToken
-        if note.progressToken not in self._pending:
-            token = self._pending.alias(note.progressToken)
-        if token is not None:
+        entry = self._pending.get(note.progressToken)
+        if entry is None and (token := self._pending.alias(note.progressToken)) is not None:
+            entry = self._pending.get(token)
+        if entry is not None and token is not None and not entry.handshake:  # nobody asked for any of the handshake
             self._emit(ProgressReceived(token, note.progress, note.total, note.message))
-        elif self._pending.minted(note.progressToken):
+        elif entry is None and self._pending.minted(note.progressToken):
             self._emit(NoticeReceived(PROGRESS, params))  # late; or of a task, whose request was answered long ago
         else:
             self._emit(PeerViolation("stray-progress", f"progress for {short(note.progressToken)}, which was never asked"))

@@ -22,18 +22,19 @@ from dragoman.transports.transcript import Redact, Transcript, TranscriptWriter,
 Source = str | os.PathLike[str] | Transcript
 
 
-def replay(source: Source, *, cut: int | None = None, delay: bool = False) -> ReplayTransport:
+def replay(source: Source, *, cut: int | None = None, delay: bool = False, frame_limit: int = 128 << 20) -> ReplayTransport:
     """A transport that plays a transcript inside this process; good for one connection.
 
     Args:
         source: A file, or a transcript that was read.
         cut: The server ends after this many bytes of what it writes.
         delay: As slow as it was.
+        frame_limit: The longest message in bytes, as of any transport.
 
     Raises:
         ConfigError: The file is no transcript.
     """
-    return ReplayTransport(_read(source), cut=cut, delay=delay)
+    return ReplayTransport(_read(source), cut=cut, delay=delay, frame_limit=frame_limit)
 
 
 def replay_command(path: str | os.PathLike[str], *, cut: int | None = None, delay: bool = False, http: int | None = None) -> list[str]:
