@@ -99,7 +99,8 @@ def test_status_is_that_of_the_command(tmp_path: Path) -> None:
     [
         (["record", "-o", "there.jsonl", "--", "true"], 2, "is there already"),
         (["record", "--", "there-is-no-such-program"], 4, "there-is-no-such-program"),
-        (["record", "--timeout", "3", "--", "true"], 2, "are the client's"),
+        (["record", "--env", "A=1", "shop"], 2, "are in its configuration"),
+        (["record", "--header", "nothing", "--", "http://127.0.0.1/"], 2, "is no header"),
         (["replay", "nothing.jsonl"], 2, "cannot be read"),
         (["replay", "there.jsonl"], 2, "is no transcript"),
         (["replay", "--stdio", "--http", "0", "there.jsonl"], 2, "exclude each other"),
@@ -108,6 +109,7 @@ def test_status_is_that_of_the_command(tmp_path: Path) -> None:
 def test_mistakes_are_told(tmp_path: Path, words: list[str], code: int, words_of_error: str) -> None:
     """Exit codes of docs/command-line.md."""
     (tmp_path / "there.jsonl").write_text("precious")
+    (tmp_path / "dragoman.toml").write_text('[servers.shop]\ncommand = ["true"]\n')
     done = run(*words, cwd=tmp_path)
     assert (done.code, words_of_error in done.err, done.out) == (code, True, ""), done.err
     assert (tmp_path / "there.jsonl").read_text() == "precious"

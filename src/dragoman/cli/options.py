@@ -129,13 +129,23 @@ def agreeing(function: F) -> F:
     return click.option("-y", "--yes", is_flag=True, callback=_set, expose_value=False, help=text)(function)
 
 
-def ad_hoc(function: F) -> F:
-    """Options for a server that has no configuration; their values make a target: see ``service.targets.target_of``."""
+def reaching(function: F) -> F:
+    """Options for how a server without a configuration is started or reached; see ``service.targets.target_of``."""
     for option in reversed(
         (
             click.option("--env", "env", multiple=True, metavar="NAME[=VALUE]", help="A variable for the server; without a value, yours."),
             click.option("--header", "headers", multiple=True, metavar="'K: V'", help="A header for a URL."),
             click.option("--cwd", metavar="DIR", help="The folder the server starts in."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def ad_hoc(function: F) -> F:
+    """The same, and how it is spoken with."""
+    for option in reversed(
+        (
             click.option("--timeout", type=float, metavar="S", help="Seconds to connect, and for each answer."),
             click.option("--connect-timeout", "connect_s", type=float, metavar="S", help="Seconds to reach a URL (5)."),
             click.option("--idle-timeout", "idle_s", type=float, metavar="S", help="Longest silence of a URL's server in seconds (300)."),
@@ -143,7 +153,7 @@ def ad_hoc(function: F) -> F:
         )
     ):
         function = option(function)
-    return function
+    return reaching(function)
 
 
 def forget_log() -> None:

@@ -10,18 +10,16 @@ import click
 
 from dragoman.cli import output
 from dragoman.cli.errors import Terminated
-from dragoman.cli.options import Settings, ad_hoc, common
+from dragoman.cli.options import Settings, common, reaching
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("words", nargs=-1, required=True, metavar="-- CMD ... | URL | SERVER")
 @click.option("-o", "--output", "path", metavar="FILE", type=click.Path(path_type=Path), help="The transcript; a new file.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="For a URL: where to listen on 127.0.0.1; 0 takes any.")
-@ad_hoc
+@reaching
 @common
-def record(
-    settings: Settings, /, words: tuple[str, ...], path: Path | None, port: int, timeout: float | None, revision: str | None, **options: Any
-) -> int:
+def record(settings: Settings, /, words: tuple[str, ...], path: Path | None, port: int, **options: Any) -> int:
     """Stand between a client and a server, and write down what they say; secrets are left out.
 
     With a command this is itself a server on stdio: start it where you would start the command. With a URL it listens on
@@ -30,8 +28,6 @@ def record(
     from dragoman.service.recording import record as run_record
     from dragoman.service.recording import subject_of, writer_for
 
-    if timeout is not None or revision is not None:
-        raise click.UsageError("--timeout and --revision are the client's, who is not started here")
     context = settings.context
     subject = settings.run(subject_of(words, context, **options))
     writer, place = writer_for(subject, path, context)

@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.config.redactor import MASK
 from dragoman.config.secrets import resolve_server, secret_words
-from dragoman.errors import NotAllowed
+from dragoman.errors import ConfigError, NotAllowed
 from dragoman.service.assemble import why_held_back
 from dragoman.service.context import Context
 from dragoman.service.plumbing import Plumbing
@@ -38,10 +38,12 @@ async def subject_of(words: Sequence[str], context: Context, **options: Any) -> 
     """What was typed: one word may name a configured server, everything else is a command or URL.
 
     Raises:
-        ConfigError: As :func:`~dragoman.service.targets.target_of`, or the configuration cannot be used.
+        ConfigError: As :func:`~dragoman.service.targets.target_of`; the configuration cannot be used, or options were given beside it.
         NotAllowed: The server is one of a project file that nobody approved.
     """
     if len(words) == 1 and "/" not in words[0] and words[0] in context.config.servers:
+        if any(options.values()):
+            raise ConfigError(f"{words[0]} is a configured server: its variables, headers and folder are in its configuration")
         return await _configured(words[0], context)
     target: Target = target_of(words, context, **options)
     cwd = target.cwd or str(context.cwd)
