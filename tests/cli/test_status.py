@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from dragoman.cli.status import age
+from dragoman.cli.status import age, breaker, compact, vitals
+from dragoman.service.status import Latency, ServerStatus, StatusReport
+from dragoman.store.records import BreakerRow
 
 from .program import LEGACY, MODERN, Terminal, run, server
 
@@ -26,7 +30,8 @@ def test_status_starts_nothing_and_check_connects_side_by_side(tmp_path: Path) -
     first = run("--config", str(file), "status", "--json", cwd=tmp_path)
     assert first.code == 0
     assert [entry["state"] for entry in first.json["servers"]] == ["never started"] * 4
-    assert first.json["servers"][0] == {"name": "h", "state": "never started", "era": None, "tools": [], "last_check": None}
+    never: dict[str, object] = {"name": "h", "state": "never started", "era": None, "tools": [], "last_check": None}
+    assert never.items() <= first.json["servers"][0].items()
     assert not (tmp_path / "started").exists()
     checked = run("--config", str(file), "status", "--check", "--json", cwd=tmp_path)
     assert checked.code == 1
@@ -92,3 +97,91 @@ def test_restart_says_honestly_what_it_did(tmp_path: Path) -> None:
 def test_ages_are_told_in_one_unit(seconds: float, words: str) -> None:
     """A person wants the order of magnitude."""
     assert age(seconds) == words
+
+
+def test_watch_as_json_is_one_object_a_line_until_ctrl_c(tmp_path: Path) -> None:
+    """Our contract: streaming commands print an object a line; Ctrl-C ends them with 130."""
+    file = config(tmp_path, h=LEGACY)
+    with Terminal("--config", str(file), "status", "--watch", "--json", cwd=tmp_path, columns=200) as terminal:
+        terminal.expect("never started")
+        terminal.expect("}\n")
+        terminal.interrupt()
+        assert terminal.end() == 130
+    first = json.loads(terminal.seen.splitlines()[0])
+    assert first["servers"][0]["state"] == "never started"
+
+
+def test_watch_redraws_within_a_narrow_terminal(tmp_path: Path) -> None:
+    """A line per server, cut and not wrapped, so that the next drawing hits the same lines."""
+    file = config(tmp_path, "", **{f"server-number-{n}": LEGACY for n in range(12)})
+    with Terminal("--config", str(file), "status", "--watch", cwd=tmp_path, columns=40) as terminal:
+        terminal.expect("\x1b[J")
+        terminal.interrupt()
+        assert terminal.end() == 130
+    drawn = terminal.seen.split("\x1b[H")[1].split("\x1b[J")[0].replace("\x1b[K", "").splitlines()
+    assert len(drawn) == 14
+    assert drawn[0].endswith("12 servers, 0 down")
+    assert drawn[1].split()[:2] == ["SERVER", "STATE"]
+    assert max(len(line) for line in drawn) <= 40
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_thirty_servers_fit_the_terminal(tmp_path: Path, columns: int) -> None:
+    """Nothing is wider than the window, and every server is there."""
+    file = config(tmp_path, "enabled = false\n", **{f"s{n}": ["no-such-program-anywhere"] for n in range(30)})
+    assert run("--config", str(file), "status", "--check", cwd=tmp_path).code == 1
+    with Terminal("--config", str(file), "status", cwd=tmp_path, columns=columns) as terminal:
+        assert terminal.end() == 0
+    lines = terminal.seen.splitlines()
+    assert max(len(line) for line in lines) <= columns
+    assert [line.split()[0] for line in lines if line and not line.startswith(" ")] == [f"s{n}" for n in range(30)]
+
+
+def test_counts_are_told_in_words() -> None:
+    """What is nought is left out."""
+    full = ServerStatus(
+        name="files",
+        state="ready",
+        era="legacy",
+        tools=[],
+        last_check=None,
+        calls=12,
+        failures=1,
+        latency_ms=Latency(p50=3.14, p99=40.2),
+        restarts=1,
+        pid=4711,
+        memory_bytes=45_000_000,
+        breaker=BreakerRow(state="open", failures=10, retry_at=time.time() + 200),
+    )
+    assert vitals(full) == "12 calls, 1 failed; p50 3.1 ms, p99 40 ms; 1 restart; pid 4711, 45 MB"
+    assert breaker(full) == "breaker open after 10 failures in a row, a trial in 3 min"
+    assert vitals(ServerStatus(name="files", state="never started", era=None, tools=[], last_check=None)) == ""
+    (heading, line) = compact(StatusReport(file=None, servers=[full]), None)
+    assert heading.split() == ["SERVER", "STATE", "CHECKED", "CALLS", "FAILED", "P50", "P99", "BREAKER", "RESTARTS", "PID", "MEMORY"]
+    assert line.split()[-1] == "MB"
+    assert compact(StatusReport(file=None, servers=[full]), 24)[0].split() == ["SERVER", "STATE", "CHECKED"]
+
+
+async def test_host_that_is_killed_leaves_a_server_that_is_not_running(tmp_path: Path) -> None:
+    """A row of a dead process says so, and when it was seen for the last time."""
+    file = config(tmp_path, h=LEGACY)
+    program = f"""
+import asyncio, dragoman
+async def main():
+    async with dragoman.Host.from_config({str(file)!r}):
+        print("up", flush=True)
+        await asyncio.sleep(60)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=tmp_path) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"up\n"
+        until_running = time.monotonic() + 20
+        while not (found := run("--config", str(file), "status", "--json", cwd=tmp_path).json["servers"][0])["running"]:
+            assert time.monotonic() < until_running, found
+        assert (found["state"], found["pid"] is not None, found["last_check"]["ok"]) == ("ready", True, True)
+        host.kill()
+        host.wait(20)
+    shown = run("--config", str(file), "status", cwd=tmp_path).out
+    assert "not running" in shown
+    assert "last seen" in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,6 +17,7 @@ from dragoman.errors import (
     ToolChanged,
     UnknownTool,
 )
+from dragoman.runtime.gauges import Vitals
 from dragoman.transports.base import Closed
 from dragoman.wire.listing import Tool
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
@@ -303,8 +305,8 @@ async def test_secrets_are_taken_out_of_what_servers_say_when_they_fail() -> Non
     seen: list[str | None] = []
 
     class Watch:
-        async def health(self, server: str, ok: bool, ms: float, error: str | None) -> None:
-            seen.append(error)
+        async def vitals(self, rows: Sequence[Vitals], *, closing: bool) -> None:
+            seen.extend(row.seen.error for row in rows if row.seen is not None)
 
         async def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:
             seen.append(server)
@@ -325,7 +327,7 @@ async def test_watcher_that_fails_costs_no_connection_and_no_call() -> None:
     """Health and catalogs are for ``status``; a disk that is full must not stop reads."""
 
     class Full:
-        async def health(self, server: str, ok: bool, ms: float, error: str | None) -> None:
+        async def vitals(self, rows: Sequence[Vitals], *, closing: bool) -> None:
             raise DragomanError("disk full")
 
         async def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:

@@ -85,7 +85,7 @@ async def test_a_server_that_cannot_be_reached_leaves_nothing_behind(tmp_path: P
     plumbing = Plumbing(here.store_path)
     await plumbing.open()
     try:
-        assert await plumbing.store.health() == {}
+        assert await plumbing.store.health(here.scope) == {}
         assert await plumbing.store.tail() == []
     finally:
         await plumbing.close()

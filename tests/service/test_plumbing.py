@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -12,7 +13,9 @@ import pytest
 
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.policy.ports import AuditEvent
+from dragoman.runtime.gauges import Gauge, Seen, vitals
 from dragoman.service.plumbing import Plumbing, person
+from dragoman.store.records import BreakerRow, Check
 from dragoman.wire.listing import Tool
 
 EVENT = AuditEvent(
@@ -33,7 +36,7 @@ EVENT = AuditEvent(
 @pytest.fixture
 async def plumbing(tmp_path: Path) -> AsyncIterator[Plumbing]:
     """Open, over an empty store."""
-    one = Plumbing(tmp_path / "dragoman.db")
+    one = Plumbing(tmp_path / "dragoman.db", "mine")
     await one.open()
     yield one
     await one.close()
@@ -66,14 +69,31 @@ async def test_before_opening_and_after_closing_nothing_is_taken(tmp_path: Path)
 
 async def test_health_is_one_line_and_catalogs_are_kept_whole(plumbing: Plumbing) -> None:
     """For ``status``, which starts nothing."""
-    await plumbing.health("files", False, 12.345, "exited with status 3; its last words:\n  | first\n  | second")
-    await plumbing.health("shop", True, 1.0, None)
-    health = await plumbing.store.health()
-    assert (health["files"].error, health["files"].ms, health["shop"].ok) == ("exited with status 3; its last words:", 12.3, True)
+    gauge = Gauge(Seen(at=1.0, ok=False, ms=12.345, error="exited with status 3; its last words:\n  | first\n  | second"))
+    await plumbing.vitals([vitals("files", "down", gauge), vitals("shop", "ready", Gauge(), pid=os.getpid())], closing=False)
+    health = await plumbing.store.health("mine")
+    (files,), (shop,) = health["files"], health["shop"]
+    assert (files.state, files.check) == ("down", Check(at=1.0, ok=False, ms=12.3, error="exited with status 3; its last words:"))
+    assert (shop.check, shop.pid, shop.holder.pid, shop.holder.closed_at) == (None, os.getpid(), os.getpid(), None)
     await plumbing.catalog("files", "legacy", "2025-11-25", (Tool(name="读取", description="reads"),))
-    catalog = (await plumbing.store.catalogs())["files"]
+    catalog = (await plumbing.store.catalogs("mine"))["files"]
     assert (catalog.era, catalog.revision) == ("legacy", "2025-11-25")
     assert '"读取"' in catalog.tools
+
+
+async def test_last_words_close_the_row(plumbing: Plumbing) -> None:
+    """A process that ended in order is not looked for."""
+    await plumbing.vitals([vitals("files", "stopped", Gauge())], closing=True)
+    ((row,),) = (await plumbing.store.health("mine")).values()
+    assert row.holder.closed_at is not None
+
+
+async def test_breaker_at_rest_is_no_news(plumbing: Plumbing) -> None:
+    """Null in ``status --json`` means that nothing is wrong."""
+    rest, counting = BreakerRow(state="closed"), BreakerRow(state="closed", failures=3)
+    await plumbing.vitals([vitals("a", "ready", Gauge(), breaker=rest), vitals("b", "ready", Gauge(), breaker=counting)], closing=False)  # type: ignore[arg-type]
+    health = await plumbing.store.health("mine")
+    assert (health["a"][0].breaker, health["b"][0].breaker) == (None, counting)
 
 
 async def test_eras_are_remembered_without_the_command_line(plumbing: Plumbing, tmp_path: Path) -> None:

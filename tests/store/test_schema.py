@@ -191,3 +191,32 @@ def test_file_that_another_process_is_making_is_seen_at_one_moment(tmp_path: Pat
         connection.meanwhile = path
         assert look(connection, path, len(MIGRATIONS)) == 0
         assert connection.outcome == "had to wait"
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_every_earlier_version_is_brought_up_to_date(version: int, tmp_path: Path) -> None:
+    """What a person said and what was done is kept; what the next connection writes anyway is not."""
+    path = tmp_path / "store.sqlite3"
+    con = open_database(path, migrations=MIGRATIONS[:version])
+    con.execute("INSERT INTO eras VALUES ('k', 'modern', '2026-07-28', 1.0)")
+    con.execute("INSERT INTO trusted_commands VALUES ('/p', 'files', 'h', 1.0, 'ada')")
+    con.execute("INSERT INTO audit VALUES (1, 'w', 1, 'p', 'h', 1, 1.0, 'sending', 'c1', NULL, NULL, 'files', 't', 'L2', 1, NULL, '{}')")
+    if version < 3:
+        con.execute("INSERT INTO pins VALUES ('files', 'tool', 't', 'h', '{}', 1.0, 'pinned')")
+        con.execute("INSERT INTO health (server, at, ok, ms, error) VALUES ('files', 1.0, 1, 2.0, NULL)")
+        con.execute("INSERT INTO catalogs VALUES ('files', 1.0, 'legacy', '2025-11-25', '[]')")
+    con.close()
+    con = open_database(path)
+    assert schema_version(con) == len(MIGRATIONS)
+    assert con.execute("SELECT key FROM eras").fetchall() == [("k",)]
+    assert con.execute("SELECT server FROM trusted_commands").fetchall() == [("files",)]
+    assert con.execute("SELECT call, writer FROM sent").fetchall() == [("c1", "w")]
+    if version < 3:
+        assert con.execute("SELECT scope, server, kind, name, state FROM pins").fetchall() == [("", "files", "tool", "t", "pinned")]
+    assert con.execute("SELECT count(*) FROM health").fetchone() == (0,)
+    assert con.execute("SELECT count(*) FROM catalogs").fetchone() == (0,)
+    fresh = open_database(tmp_path / "fresh.sqlite3")
+    shape = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
+    assert con.execute(shape).fetchall() == fresh.execute(shape).fetchall()
+    con.close()
+    fresh.close()

@@ -20,7 +20,7 @@ from dragoman.runtime.loops import run_on
 from dragoman.runtime.sending import clean, removed
 from dragoman.runtime.slots import Slot
 from dragoman.runtime.specs import ServerSpec
-from dragoman.runtime.watching import Watching
+from dragoman.runtime.watching import Watcher, Watching
 from dragoman.wire.listing import Tool
 
 log = logging.getLogger("dragoman")
@@ -36,7 +36,7 @@ class Fleet:
     def __init__(
         self,
         options: dict[str, Any],
-        watching: Watching,
+        watcher: Watcher | None,
         alerts: AlertBook,
         *,
         lazy: bool,
@@ -46,11 +46,12 @@ class Fleet:
     ) -> None:
         self.alerts = alerts
         self.registry = ToolRegistry(self._load)
-        self._options, self._watching, self._lazy, self._redact = options, watching, lazy, redact
+        self._options, self._lazy, self._redact = options, lazy, redact
         self._withdraw, self._wanted = withdraw, wanted
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Task[None] | None = None
         self._slots: dict[str, Slot] = {}
+        self._watching = Watching(watcher, self._slots)
         self._restarting: set[asyncio.Task[Any]] = set()
         self._heartbeat = Heartbeat(self._slots.values, self._restart_wanted if wanted is not None else None)
 
@@ -94,6 +95,7 @@ class Fleet:
         if self._withdraw is not None:
             self._withdraw(name)
         await slot.stop()
+        self._watching.gone(slot)
 
     async def restart(self, name: str) -> None:
         """Stop a server and start it anew, whatever state it is in: one that is down, or whose credential was not wanted, too.
@@ -129,9 +131,14 @@ class Fleet:
     def _insert(self, spec: ServerSpec) -> Slot:
         if spec.name in self._slots:
             raise ConfigError(f"there is a server {spec.name} already", hint="choose another name, or remove it first")
-        slot = self._slots[spec.name] = Slot(spec, self._options, self._listed, self._tried, alert=self.alerts)
+        slot = self._slots[spec.name] = Slot(spec, self._options, self._listed, self._tried, changed=self._changed, alert=self.alerts)
         self.registry.set_server(spec.name, (), spec.rules)
         return slot
+
+    def note_check(self, server: str, ms: float, error: DragomanError | None) -> None:
+        """Have written down that somebody looked at a server, and what was found."""
+        if (slot := self._slots.get(server)) is not None:
+            self._watching.checked(slot, ms, error)
 
     def obstacle(self, server: str) -> DragomanError | None:
         """Why calls of this server would be in vain right now, without trying; ``None`` if they may work."""
@@ -173,7 +180,11 @@ class Fleet:
         if error is not None:
             clean(error, self._redact)
         if self._slots.get(slot.name) is slot:
-            self._watching.health(slot.name, ms, error)
+            self._watching.checked(slot, ms, error)
+
+    def _changed(self, slot: Slot) -> None:
+        if self._slots.get(slot.name) is slot:
+            self._watching.changed(slot)
 
     async def _stop_all(self) -> None:
         await self._heartbeat.close()

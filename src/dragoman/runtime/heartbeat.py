@@ -123,10 +123,12 @@ class Heartbeat:
 
     async def _ask(self, slot: Slot, client: Client, watch: _Watch) -> None:
         loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             await client.ping(timeout_s=min(ANSWER_S, slot.spec.heartbeat_s))
         except ServerError:
             watch.misses = 0  # "method not found" is an answer
+            slot.answered((loop.time() - began) * 1000)
         except CallFailed as exc:
             watch.misses += 1
             log.info("%s: heartbeat %d of %d missed: %s", slot.name, watch.misses, MISSES, exc)
@@ -137,6 +139,7 @@ class Heartbeat:
             log.debug("%s: heartbeat: %s", slot.name, exc)
         else:
             watch.misses = 0
+            slot.answered((loop.time() - began) * 1000)
         finally:
             watch.heard_at = loop.time()
             watch.answers = vitals.traffic(client).answers

@@ -31,7 +31,7 @@ from dragoman.runtime.progress import Progress
 from dragoman.runtime.sending import Sending
 from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.turns import Turn
-from dragoman.runtime.watching import Watcher, Watching
+from dragoman.runtime.watching import Watcher
 
 log = logging.getLogger("dragoman")
 
@@ -79,7 +79,7 @@ class Host(Fleet):
         alerts: AlertBook | None = None,
     ) -> None:
         book = alerts if alerts is not None else AlertBook(on_alert, redact=redact)
-        super().__init__(options or {}, Watching(watcher), book, lazy=lazy, redact=redact, withdraw=withdraw, wanted=wanted)
+        super().__init__(options or {}, watcher, book, lazy=lazy, redact=redact, withdraw=withdraw, wanted=wanted)
         self._adhoc = adhoc
         self._openers = openers
         self._closers = closers

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 
-from dragoman.errors import AuthRequired, CallTimeout, DragomanError, ToolChanged, UnknownTool
+from dragoman.errors import AuthRequired, CallTimeout, DragomanError, Refused, ToolChanged, UnknownTool
 from dragoman.policy.chain import Call, Outcome, Result, Spent
 from dragoman.policy.ports import Redact, Registry
 from dragoman.runtime.client import Client
@@ -32,18 +32,23 @@ class Sending:
         Raises:
             DragomanError: There is none; secrets are taken out of its words.
         """
-        try:
-            return await self._send(call)
-        except DragomanError as exc:
-            if isinstance(exc, AuthRequired) and (slot := self._slots.get(call.server)) is not None:
-                slot.refused(exc)
-            clean(exc, self._redact)
-            raise
-
-    async def _send(self, call: Call) -> Outcome:
         slot = self._slots.get(call.server)
         if slot is None:
             raise removed(call.server)
+        try:
+            began = time.monotonic()
+            outcome = await self._send(call, slot)
+            slot.gauge.took(time.monotonic() - began)
+            return outcome
+        except DragomanError as exc:
+            if isinstance(exc, AuthRequired):
+                slot.refused(exc)
+            if not isinstance(exc, Refused):
+                slot.gauge.failed()
+            clean(exc, self._redact)
+            raise
+
+    async def _send(self, call: Call, slot: Slot) -> Outcome:
         timeout_s = call.timeout_s if call.timeout_s is not None else slot.spec.timeout_s
         client = slot.client
         if client is None or not client.is_open:

@@ -17,6 +17,7 @@ from dragoman.errors import AuthRequired, CallFailed, ConnectFailed, DragomanErr
 from dragoman.runtime import standing, vitals
 from dragoman.runtime.catalog import Catalog
 from dragoman.runtime.client import Client
+from dragoman.runtime.gauges import Gauge
 from dragoman.runtime.reopening import Settings
 from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.standing import Credential
@@ -39,6 +40,10 @@ Tried = Callable[["Slot", float, DragomanError | None], None]
 """Told how an attempt to reach the server went, or that it was lost (0 ms): milliseconds, and what went wrong."""
 
 
+Changed = Callable[["Slot"], None]
+"""Told that it is in another state that lasts."""
+
+
 class LoopTime(SystemClock):
     """The clock by which the event loop wakes, so that a time that has come for the one has come for the other."""
 
@@ -56,12 +61,14 @@ class Slot:
         spec: What it is.
         options: For ``spec.make_client``.
         listed, tried: Are told, on the event loop; they do not raise.
+        changed: The same, of another state.
         alert: Is told when the server is down, and up again.
         clock, jitter: For tests.
 
     Attributes:
         error: Why it is not up, or was not the last time.
         starts: How often it was started, or tried to.
+        gauge: Counts its calls.
         listeners: How many follow its changes; while there are any it is not stopped for being idle.
         moved: Set, and replaced by another, when its state has become another one that lasts.
     """
@@ -73,6 +80,7 @@ class Slot:
         listed: Listed,
         tried: Tried,
         *,
+        changed: Changed | None = None,
         alert: AlertSink | None = None,
         clock: Clock | None = None,
         jitter: Jitter | None = None,
@@ -88,8 +96,9 @@ class Slot:
         self.catalog: Catalog | None = None
         self.starts = self.listeners = 0
         self.moved = asyncio.Event()
+        self.gauge = Gauge()
         self._options = options
-        self._told_listed, self._tried, self._alert = listed, tried, alert
+        self._told_listed, self._tried, self._changed, self._alert = listed, tried, changed, alert
         self._clock = clock if clock is not None else LoopTime()
         self.supervisor = Supervisor(self._clock, remote=spec.remote, jitter=jitter)
         self._starting: asyncio.Task[Client] | None = None
@@ -248,6 +257,10 @@ class Slot:
             self._just_crashed = verdict.state == "backing off" and not self.spec.remote
             self._obey(verdict, error)
 
+    def answered(self, ms: float) -> None:
+        """It was asked whether it lives, and does."""
+        self._tried(self, ms, None)
+
     def refused(self, error: AuthRequired) -> None:
         """The server turned a call away for who we are: no other call goes there until that changes."""
         credential = standing.credential_of(self.spec.credential)
@@ -360,6 +373,8 @@ class Slot:
     def _move(self) -> None:
         moved, self.moved = self.moved, asyncio.Event()
         moved.set()
+        if self._changed is not None:
+            self._changed(self)
 
     def _tell(self, kind: AlertKind, text: str) -> None:
         if self._alert is not None:

@@ -53,6 +53,12 @@ async def restore(link: Link, settings: Settings) -> None:
         await link._reopening.repeat(settings)
 
 
+def pid(link: Link) -> int | None:
+    """Of the server's process, where the client started one and it has not ended."""
+    driver = getattr(link._session, "driver", None)
+    return getattr(driver.transport, "pid", None) if driver is not None and link.is_open else None
+
+
 def on_end(link: Link, callback: Callable[[str], None]) -> None:
     """Call ``callback(reason)`` inside the reader when the connection ended and no other took its place; it must only take note."""
     link._session.endings.append(callback)

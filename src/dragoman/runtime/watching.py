@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, Protocol
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from dragoman.errors import DragomanError
+from dragoman.runtime import vitals as clients
+from dragoman.runtime.gauges import BreakerState, Seen, Vitals, vitals
+from dragoman.runtime.slots import Slot
 from dragoman.wire.listing import Tool
 
 log = logging.getLogger("dragoman")
+
+#: Rows are written anew at least this often, so that their age says whether the process behind them still works.
+REFRESH_S: Final = 60.0
 
 
 class Watcher(Protocol):
     """Who writes down how servers are doing; its errors are only logged."""
 
-    async def health(self, server: str, ok: bool, ms: float, error: str | None) -> None:
-        """A connection was tried."""
+    async def vitals(self, rows: Sequence[Vitals], *, closing: bool) -> None:
+        """How servers are now; ``closing``: these are the last words of this process about them."""
         ...
 
     async def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:
@@ -26,35 +33,110 @@ class Watcher(Protocol):
 
 
 class Watching:
-    """Hands rows to a watcher, each in a task of its own, and waits for them at the end.
+    """Hands rows to a watcher, off the path of whoever has news, and once a minute in any case.
+
+    News of one server while a row is being written are one row more, however many there are.
 
     Args:
         watcher: ``None``: nobody wants to know.
+        slots: The servers by name, as they are at each moment.
+        breaker: How the breaker of a server stands, where there are breakers.
     """
 
-    def __init__(self, watcher: Watcher | None) -> None:
-        self._watcher = watcher
+    def __init__(
+        self, watcher: Watcher | None, slots: Mapping[str, Slot], breaker: Callable[[str], BreakerState | None] | None = None
+    ) -> None:
+        self._watcher, self._slots = watcher, slots
+        self._breaker = breaker if breaker is not None else _no_breaker
         self._tasks: set[asyncio.Task[None]] = set()
+        self._news: dict[str, Slot] = {}
+        self._writer: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
 
-    def health(self, server: str, ms: float, error: DragomanError | None) -> None:
-        """A connection was tried."""
-        if self._watcher is not None:
-            self._start(self._watcher.health(server, error is None, ms, None if error is None else str(error)))
+    def checked(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
+        """Somebody looked at a server: a connection was tried, or a heartbeat."""
+        slot.gauge.look(Seen(at=time.time(), ok=error is None, ms=ms, error=None if error is None else str(error)))
+        self.changed(slot)
+
+    def changed(self, slot: Slot) -> None:
+        """A server that was looked at is in another state: have it written down soon."""
+        if self._watcher is None or self._closing or slot.gauge.seen is None:
+            return
+        self._news[slot.name] = slot
+        if self._writer is None:
+            self._writer = self._start(self._write())
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(REFRESH_S, self._refresh)
+
+    def gone(self, slot: Slot) -> None:
+        """A server was removed, and is stopped."""
+        self._news.pop(slot.name, None)
+        if self._watcher is not None and slot.gauge.seen is not None:
+            self._start(_written(self._watcher.vitals(self._rows([slot]), closing=True)))
 
     def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:
         """A server listed its tools."""
         if self._watcher is not None:
-            self._start(self._watcher.catalog(server, era, revision, tools))
+            self._start(_written(self._watcher.catalog(server, era, revision, tools)))
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for what is being written."""
+        """Say the last words about every server that was looked at, and wait for what is being written."""
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watcher is None:
+            return
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_s)
+        self._start(_written(self._watcher.vitals(self._rows(self._known()), closing=True)))
+        await asyncio.wait(self._tasks, timeout=timeout_s)
 
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(_written(coroutine))
+    def _refresh(self) -> None:
+        self._timer = None
+        for slot in self._known():
+            self.changed(slot)
+
+    def _known(self) -> list[Slot]:
+        return [slot for slot in self._slots.values() if slot.gauge.seen is not None]
+
+    async def _write(self) -> None:
+        watcher = self._watcher
+        try:
+            while self._news and watcher is not None:
+                slots, self._news = list(self._news.values()), {}
+                await _written(watcher.vitals(self._rows(slots), closing=False))
+        finally:
+            self._writer = None
+
+    def _rows(self, slots: Iterable[Slot]) -> list[Vitals]:
+        return [vitals_of(slot, self._breaker(slot.name)) for slot in slots]
+
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def vitals_of(slot: Slot, breaker: BreakerState | None) -> Vitals:
+    """A server as it is now."""
+    client = slot.client
+    server = client.server if client is not None else None
+    return vitals(
+        slot.name,
+        slot.state,
+        slot.gauge,
+        era=server.era if server is not None else None,
+        revision=server.revision if server is not None else None,
+        breaker=breaker,
+        restarts=slot.restarts,
+        pid=clients.pid(client) if client is not None else None,
+    )
+
+
+def _no_breaker(server: str) -> BreakerState | None:
+    return None
 
 
 async def _written(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -14,13 +14,14 @@ from dragoman.config.model import Config, ServerConfig, Source, ToolConfig
 from dragoman.config.paths import private_folder
 from dragoman.config.secrets import looks_secret, secret_words
 from dragoman.errors import ConfigError
+from dragoman.runtime.gauges import Seen
 from dragoman.service import trust
 from dragoman.service.assemble import TapFor, shown_target, spec_of
 from dragoman.service.context import Context
 from dragoman.service.notes import Agreement, note
 from dragoman.service.plumbing import Plumbing
+from dragoman.service.scopes import scope_of
 from dragoman.service.targets import target_of
-from dragoman.store.records import Health
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.listing import Tool
 from dragoman.wire.tier import DEFAULT_TIER, Tier, stricter
@@ -169,7 +170,7 @@ async def write_down(proposal: Proposal, context: Context, agreed: Agreement) ->
         DragomanError: The store cannot be used.
     """
     server, name = proposal.server, proposal.server.name
-    plumbing = Plumbing(context.store_path)
+    plumbing = Plumbing(context.store_path, scope_of(proposal.file))
     await plumbing.open()
     try:
         store = plumbing.store
@@ -177,7 +178,8 @@ async def write_down(proposal: Proposal, context: Context, agreed: Agreement) ->
         target, tools = shown_target(server), len(proposal.tools)
         await note(store, "server added", agreed, server=name, file=str(proposal.file), target=target, tools=tools)
         await trust.remember(config.servers[name], proposal.file, store, agreed)
-        await store.record_health(Health(server=name, at=agreed.at, ok=True, ms=round(proposal.connect_ms, 1)))
+        seen = Seen(at=agreed.at, ok=True, ms=proposal.connect_ms)
+        await plumbing.checked(name, seen, proposal.era, proposal.revision)
         await plumbing.catalog(name, proposal.era, proposal.revision, tuple(item.tool for item in proposal.tools))
     finally:
         await plumbing.close()

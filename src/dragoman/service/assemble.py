@@ -91,7 +91,7 @@ class Host(runtime_host.Host):
         context = context or Context(path, env=env, cwd=cwd, named_by="Host.from_config")
         config = context.config
         book = alerts.book(context, on_alert)
-        plumbing = Plumbing(context.store_path, alerts.audit_stopped(book))
+        plumbing = Plumbing(context.store_path, context.scope, on_failure=alerts.audit_stopped(book))
 
         async def specs_later() -> None:
             for server in config.servers.values():
@@ -131,7 +131,7 @@ class Host(runtime_host.Host):
     ) -> Host:
         """A host over one server that has no configuration: no tiers; validation, limits, trace and audit stay on."""
         book = AlertBook(redact=context.redactor.redact_text)
-        plumbing = Plumbing(context.store_path, alerts.audit_stopped(book))
+        plumbing = Plumbing(context.store_path, on_failure=alerts.audit_stopped(book))
         spec = ServerSpec(name=name, make_client=make_client, rules=Rules(name), timeout_s=timeout_s, result_bytes=result_bytes)
         options = {"eras": plumbing, **options}
         return cls._of(plumbing, context, specs=[spec], options=options, alerts=book, lazy=True, adhoc=True, openers=[plumbing.open])
@@ -263,7 +263,7 @@ def spec_of(
                 launch.url, headers=launch.headers, **{**{key: value for key, value in web.items() if value is not None}, **common}
             )
         if not log_file:
-            log_file.append(LogFile(context.log_path(server.name)))
+            log_file.append(LogFile(context.log_path(server.name, file=server.source.file if server.source else None, claim=True)))
         return Client(
             list(launch.command),
             env=launch.env,

@@ -28,7 +28,6 @@ from dragoman.transports.logfile import LogFile
 from dragoman.wire.content import UnknownContent, marker
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
-ADHOC = "adhoc"
 _SHOWN_CHARS = 100
 
 
@@ -81,7 +80,7 @@ async def opened(around: Surroundings, target: Target | None = None) -> AsyncIte
 
 def adhoc_sink(context: Context, also: Callable[[bytes], None] | None = None) -> Callable[[bytes], None]:
     """Where the stderr of a server without a configuration goes."""
-    write = LogFile(context.log_path(ADHOC)).write
+    write = LogFile(context.adhoc_log_path).write
     if also is None:
         return write
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from dragoman.config.load import load
 from dragoman.config.model import Config
-from dragoman.config.paths import logs_folder, state_home
+from dragoman.config.paths import logs_folder, state_home, user_config_path
 from dragoman.config.redactor import Redactor
+from dragoman.errors import ConfigError
+from dragoman.service.scopes import ADHOC, log_file, scope_of
 
 STORE_FILE = "dragoman.db"
 
@@ -63,6 +65,30 @@ class Context:
         """The database file."""
         return self.home / STORE_FILE
 
-    def log_path(self, server: str) -> Path:
-        """Where a server's stderr goes."""
-        return logs_folder(self.home) / f"{server}.log"
+    @cached_property
+    def scope(self) -> str:
+        """What tells the servers of this configuration from those of others; without a file it is the user's.
+
+        Raises:
+            ConfigError: The configuration cannot be read or used.
+        """
+        try:
+            return scope_of(self.config.path or user_config_path(self.env))
+        except ConfigError:
+            if self.config.path is not None:
+                raise
+            return "nobody"  # no home folder is known
+
+    def log_path(self, server: str, *, file: Path | None = None, claim: bool = False) -> Path:
+        """Where the stderr of a configured server goes.
+
+        Args:
+            file: The configuration file it stands in, if not the one in use.
+            claim: It is about to be written.
+        """
+        return log_file(logs_folder(self.home), server, self.scope if file is None else scope_of(file), claim=claim)
+
+    @property
+    def adhoc_log_path(self) -> Path:
+        """Where the stderr of servers without a configuration goes."""
+        return logs_folder(self.home) / f"{ADHOC}.log"

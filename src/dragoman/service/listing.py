@@ -94,7 +94,7 @@ async def _stored(around: Surroundings, names: list[str]) -> dict[str, ServerToo
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     try:
-        catalogs = await plumbing.store.catalogs()
+        catalogs = await plumbing.store.catalogs(context.scope)
     finally:
         await plumbing.close()
     found: dict[str, ServerTools] = {}

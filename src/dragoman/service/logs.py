@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from dragoman.config import checks
 from dragoman.config.secrets import resolve_server
 from dragoman.errors import ConfigError
 from dragoman.service.context import Context
@@ -29,7 +30,7 @@ class ServerLog:
 
     def __init__(self, name: str, context: Context) -> None:
         # Only names of servers get near a path.
-        log = context.log_path(name) if name in _with_logs(context) else None
+        log = _left_behind(name, context)
         if log is None or name in context.config.servers:
             server = find_server(name, context.config)
             if server.command is None:
@@ -121,5 +122,10 @@ def _older_lines(path: Path) -> list[bytes]:
         return []
 
 
-def _with_logs(context: Context) -> set[str]:
-    return {path.stem for path in context.log_path("any").parent.glob("*.log")}
+def _left_behind(name: str, context: Context) -> Path | None:
+    """The log of a server that may not be configured any more: of this configuration, else of the first one that had the name."""
+    if checks.server_name(name) is not None:
+        return None
+    own = context.log_path(name)
+    found = (path for path in (own, own.with_name(f"{name}.log")) if path.exists())
+    return next(found, None)

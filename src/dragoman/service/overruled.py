@@ -88,6 +88,6 @@ async def listed(context: Context) -> Mapping[str, list[Tool]]:
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     try:
-        return {name: tools_of(catalog) for name, catalog in (await plumbing.store.catalogs()).items()}
+        return {name: tools_of(catalog) for name, catalog in (await plumbing.store.catalogs(context.scope)).items()}
     finally:
         await plumbing.close()

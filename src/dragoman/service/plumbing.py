@@ -5,20 +5,23 @@ One object, opened with the host and closed after it, so that a host can be buil
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.policy.ports import AuditEvent
-from dragoman.store.records import AuditEntry, Catalog, Health, KnownEra, StoreFailure
+from dragoman.runtime.gauges import Gauge, Seen, Vitals, vitals
+from dragoman.store.records import AuditEntry, BreakerRow, Catalog, Check, Health, KnownEra, StoreFailure, Writer
 from dragoman.store.sqlite import SqliteStore
+from dragoman.transports.footprint import resident_bytes
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN, Era
 
@@ -30,11 +33,12 @@ class Plumbing:
 
     Args:
         path: The database file.
+        scope: The configuration whose servers are written about; see :mod:`dragoman.service.scopes`.
         on_failure: Is told, once and on the event loop, when ordinary records can no longer be written.
     """
 
-    def __init__(self, path: Path, on_failure: Callable[[StoreFailure], None] | None = None) -> None:
-        self._path, self._on_failure = path, on_failure
+    def __init__(self, path: Path, scope: str = "", on_failure: Callable[[StoreFailure], None] | None = None) -> None:
+        self._path, self._scope, self._on_failure = path, scope, on_failure
         self._store: SqliteStore | None = None
 
     @property
@@ -80,13 +84,23 @@ class Plumbing:
 
     # --- Watcher ------------------------------------------------------------------------------------------------
 
-    async def health(self, server: str, ok: bool, ms: float, error: str | None) -> None:
-        line = error.splitlines()[0][:500] if error else None
-        await self.store.record_health(Health(server=server, at=time.time(), ok=ok, ms=round(ms, 1), error=line))
+    async def vitals(self, rows: Sequence[Vitals], *, closing: bool) -> None:
+        pids = {row.pid for row in rows if row.pid is not None}
+        memory = await asyncio.to_thread(resident_bytes, pids) if pids else {}
+        now, holder = time.time(), self.store.process
+        if closing:
+            holder = msgspec.structs.replace(holder, closed_at=now)
+        await self.store.record_health([_health(row, self._scope, now, holder, memory) for row in rows])
+
+    async def checked(self, server: str, seen: Seen, era: str, revision: str) -> None:
+        """Write down one look at a server that this process does not keep running."""
+        row = vitals(server, "stopped", Gauge(seen), era=era, revision=revision)
+        await self.vitals([row], closing=True)
 
     async def catalog(self, server: str, era: str, revision: str, tools: tuple[Tool, ...]) -> None:
         text = msgspec.json.encode(tools).decode()
-        await self.store.save_catalog(Catalog(server=server, at=time.time(), era=era, revision=revision, tools=text))
+        row = Catalog(scope=self._scope, server=server, at=time.time(), era=era, revision=revision, tools=text)
+        await self.store.save_catalog(row)
 
     # --- EraMemory: a convenience, so a store that fails costs a slower handshake and no connection ----------------
 
@@ -106,6 +120,36 @@ class Plumbing:
             await self.store.remember_era(KnownEra(key=_digest(key), era=era, revision=revision, at=time.time()))
         except DragomanError as exc:
             log.debug("eras are not remembered: %s", exc)
+
+
+def _health(row: Vitals, scope: str, now: float, holder: Writer, memory: Mapping[int, int]) -> Health:
+    seen, breaker = row.seen, row.breaker
+    return Health(
+        scope=scope,
+        server=row.server,
+        at=now,
+        state=row.state,
+        check=Check(at=seen.at, ok=seen.ok, ms=round(seen.ms, 1), error=first_line(seen.error)) if seen is not None else None,
+        ok_at=row.ok_at,
+        era=row.era,
+        revision=row.revision,
+        calls=row.calls,
+        failures=row.failures,
+        p50_ms=row.p50_ms,
+        p99_ms=row.p99_ms,
+        breaker=BreakerRow(state=breaker.state, failures=breaker.failures, retry_at=breaker.retry_at)
+        if breaker is not None and (breaker.failures or breaker.state != "closed")
+        else None,
+        restarts=row.restarts,
+        pid=row.pid,
+        memory_bytes=memory.get(row.pid) if row.pid is not None else None,
+        holder=holder,
+    )
+
+
+def first_line(text: str | None) -> str | None:
+    """As much of an error as a row has room for."""
+    return text.splitlines()[0][:500] if text else None
 
 
 def _digest(key: str) -> str:

@@ -209,7 +209,7 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
     host = Host.from_config(context=context, approver=approver, lazy=True, tap_for=tap_for)
     async with host:
         slot = host.slots[name]
-        catalogs = await host.plumbing.store.catalogs()
+        catalogs = await host.plumbing.store.catalogs(context.scope)
         if name in catalogs:
             host.registry.set_server(name, tools_of(catalogs[name]), slot.spec.rules)
         found = host.registry.find("tool", name, tool)

@@ -15,6 +15,7 @@ from dragoman.service.assemble import only, shown_target
 from dragoman.service.context import Context
 from dragoman.service.notes import Agreement, note
 from dragoman.service.plumbing import Plumbing
+from dragoman.service.scopes import scope_of
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +52,8 @@ async def remove(name: str, context: Context, agreed: Agreement) -> Removed:
         project = context.config.project
         deleted = not left and project and write.delete_if_empty(file)
         await note(plumbing.store, "server removed", agreed, server=name, file=str(file), target=shown_target(server))
-        await plumbing.store.forget_server(name)
+        await plumbing.store.forget_server(scope_of(file), name)
+        await trust.forget(name, file, plumbing.store)
     finally:
         await plumbing.close()
     log = context.log_path(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dragoman.config.load import parse
+from dragoman.config.paths import logs_folder
 from dragoman.policy.ports import Approver
 from dragoman.service.assemble import Host
 from dragoman.service.context import Context
@@ -47,8 +48,8 @@ class DemoContext(Context):
 
     remembers_servers = False
 
-    def log_path(self, server: str) -> Path:
-        return super().log_path(f"{PRINCIPAL}.{server}")  # a dot: no server of the user's can be called that
+    def log_path(self, server: str, *, file: Path | None = None, claim: bool = False) -> Path:
+        return logs_folder(self.home) / f"{PRINCIPAL}.{server}.log"  # a dot: no server of the user's can be called that
 
 
 def demo_context(context: Context) -> Context:

@@ -90,5 +90,14 @@ async def remember(server: ServerConfig, file: Path, store: Store, agreed: Agree
     await store.trust_command(TrustedCommand(path=_key(file), server=server.name, hash=digest, at=agreed.at, by=agreed.by))
 
 
+async def forget(server: str, file: Path, store: Store) -> None:
+    """Forget what was approved for a server of a file, which was taken out of it.
+
+    Raises:
+        DragomanError: The store cannot be used.
+    """
+    await store.distrust_command(_key(file), server)
+
+
 def _key(file: Path) -> str:
     return str(file.absolute())

@@ -15,6 +15,7 @@ from dragoman.store.records import (
     Pin,
     StoreFailure,
     TrustedCommand,
+    Writer,
 )
 
 
@@ -82,33 +83,40 @@ class Store(AuditLog, Protocol):
 
     # health and catalogs
 
-    async def record_health(self, health: Health) -> None:
-        """Add a row; the last 50 per server are kept."""
+    @property
+    def process(self) -> Writer:
+        """Who writes: this process, by this store."""
         ...
 
-    async def health(self) -> dict[str, Health]:
-        """The latest row of every server."""
+    async def record_health(self, rows: Sequence[Health]) -> None:
+        """Write rows in place of earlier ones of the same server and holder; those of the last 50 holders are kept."""
+        ...
+
+    async def health(self, scope: str) -> dict[str, list[Health]]:
+        """The rows of every server of a configuration, by name, newest first."""
         ...
 
     async def save_catalog(self, catalog: Catalog) -> None: ...
 
-    async def catalogs(self) -> dict[str, Catalog]: ...
+    async def catalogs(self, scope: str) -> dict[str, Catalog]: ...
 
     # pins
 
-    async def pins(self, server: str | None = None) -> list[Pin]: ...
+    async def pins(self, scope: str, server: str | None = None) -> list[Pin]: ...
 
     async def add_pins(self, pins: Sequence[Pin]) -> None:
-        """Add those that have no row of the same server, kind, name and state yet; the first of two processes wins."""
+        """Add those that have no row of the same scope, server, kind, name and state yet; the first of two processes wins."""
         ...
 
     async def replace_pin(self, pin: Pin) -> None: ...
 
-    async def accept_held(self, server: str, kind: str, name: str) -> Pin | None:
+    async def accept_held(self, scope: str, server: str, kind: str, name: str) -> Pin | None:
         """Make the held definition the pinned one, and return it; ``None`` if nothing is held."""
         ...
 
-    async def drop_pins(self, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None) -> None: ...
+    async def drop_pins(
+        self, scope: str, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None
+    ) -> None: ...
 
     # approved commands of project files
 
@@ -128,6 +136,6 @@ class Store(AuditLog, Protocol):
 
     async def forget_era(self, key: str) -> None: ...
 
-    async def forget_server(self, server: str) -> None:
-        """Drop health, catalog, pins and trust of a server that was removed; its audit stays."""
+    async def forget_server(self, scope: str, server: str) -> None:
+        """Drop health, catalog and pins of a server that was removed; its audit stays."""
         ...

@@ -105,22 +105,66 @@ class StoreFailure(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at a server by whoever connected: ``ms`` to connect and shake hands, ``error`` one line."""
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One look at a server: ``ms`` to connect and shake hands, or for a heartbeat; ``error`` one line."""
 
-    server: str
     at: float
     ok: bool
     ms: float | None = None
     error: str | None = None
 
 
+class BreakerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A breaker that is not at rest: its state in a word, faults in a row, and when it tries again."""
+
+    state: str
+    failures: int = 0
+    retry_at: float | None = None
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """A server as one process sees it. That process keeps the row fresh while it lives, and closes it when it ends in order.
+
+    Attributes:
+        scope: Whose server of that name it is: a configuration.
+        at: When the row was written.
+        state: What the server's slot is in, e.g. ``ready`` or ``down``.
+        check: The last look; ``None``: nobody looked yet.
+        ok_at: The last one that found it well.
+        calls, failures: Since the process began; a failure is a call without a result.
+        p50_ms, p99_ms: Of the last calls that had a result.
+        breaker: ``None`` while nothing is wrong, or where there is none.
+        pid, memory_bytes: Of the server's own process, and of its whole process group.
+        holder: The process that wrote the row.
+    """
+
+    scope: str
+    server: str
+    at: float
+    state: str
+    check: Check | None = None
+    ok_at: float | None = None
+    era: str | None = None
+    revision: str | None = None
+    calls: int = 0
+    failures: int = 0
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    breaker: BreakerRow | None = None
+    restarts: int = 0
+    pid: int | None = None
+    memory_bytes: int | None = None
+    holder: Writer
+
+
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
     """A definition as a person knows it (``pinned``), or a differing one that waits for review (``held``).
 
-    ``kind`` is ``tool``, ``resource`` or ``prompt``; ``definition`` the JSON text that ``hash`` was made from.
+    ``scope`` as in :class:`Health`. ``kind`` is ``tool``, ``resource`` or ``prompt``; ``definition`` the JSON text that ``hash`` was
+    made from.
     """
 
+    scope: str
     server: str
     kind: str
     name: str
@@ -150,8 +194,9 @@ class KnownEra(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
-    """The tools a server listed last, as JSON text, for those who must answer without starting it."""
+    """The tools a server listed last, as JSON text, for those who must answer without starting it; ``scope`` as in :class:`Health`."""
 
+    scope: str
     server: str
     at: float
     era: str

@@ -60,6 +60,26 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             BEGIN DELETE FROM sent WHERE call = new.call; END""",
         "CREATE INDEX audit_unknown ON audit (n) WHERE status = 'unknown'",
     ),
+    (
+        # Servers of two configurations may have one name: rows belong to a configuration (scope) from here on. Whose the old rows of
+        # health and catalogs are cannot be known, and the next connection writes them anew; pins are a person's word and are kept.
+        # A row of health is what one process (holder) knows of a server, so that its new fields need no new columns.
+        "DROP TABLE health",
+        """CREATE TABLE health (
+            scope TEXT NOT NULL, server TEXT NOT NULL, holder TEXT NOT NULL, at REAL NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY (scope, server, holder)) WITHOUT ROWID""",
+        "DROP TABLE catalogs",
+        """CREATE TABLE catalogs (
+            scope TEXT NOT NULL, server TEXT NOT NULL, at REAL NOT NULL, era TEXT NOT NULL, revision TEXT NOT NULL, tools TEXT NOT NULL,
+            PRIMARY KEY (scope, server))""",
+        "ALTER TABLE pins RENAME TO old_pins",
+        """CREATE TABLE pins (
+            scope TEXT NOT NULL, server TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
+            definition TEXT NOT NULL, first_seen REAL NOT NULL, state TEXT NOT NULL CHECK (state IN ('pinned', 'held')),
+            PRIMARY KEY (scope, server, kind, name, state))""",
+        "INSERT INTO pins SELECT '', server, kind, name, hash, definition, first_seen, state FROM old_pins",
+        "DROP TABLE old_pins",
+    ),
 )
 #: From this version on there is a table of calls that have no end yet.
 HAS_SENT = 2

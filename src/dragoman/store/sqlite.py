@@ -26,6 +26,7 @@ from dragoman.store.records import (
     Pin,
     StoreFailure,
     TrustedCommand,
+    Writer,
 )
 from dragoman.store.schema import store_error
 from dragoman.store.worker import Worker
@@ -89,6 +90,11 @@ class SqliteStore:
     def writer(self) -> str:
         """The name of this store's chain."""
         return self._worker.writer.writer
+
+    @property
+    def process(self) -> Writer:
+        """Who writes: this process, by this store."""
+        return self._worker.writer
 
     @property
     def failure(self) -> StoreFailure | None:
@@ -171,22 +177,22 @@ class SqliteStore:
 
     # --- health and catalogs --------------------------------------------------------------------------------------
 
-    async def record_health(self, health: Health) -> None:
-        await self._write(lambda con: tables.record_health(con, health))
+    async def record_health(self, rows: Sequence[Health]) -> None:
+        await self._write(lambda con: tables.record_health(con, rows))
 
-    async def health(self) -> dict[str, Health]:
-        return await self._read(tables.health)
+    async def health(self, scope: str) -> dict[str, list[Health]]:
+        return await self._read(lambda con: tables.health(con, scope))
 
     async def save_catalog(self, catalog: Catalog) -> None:
         await self._write(lambda con: tables.save_catalog(con, catalog))
 
-    async def catalogs(self) -> dict[str, Catalog]:
-        return await self._read(tables.catalogs)
+    async def catalogs(self, scope: str) -> dict[str, Catalog]:
+        return await self._read(lambda con: tables.catalogs(con, scope))
 
     # --- pins -----------------------------------------------------------------------------------------------------
 
-    async def pins(self, server: str | None = None) -> list[Pin]:
-        return await self._read(lambda con: tables.pins(con, server))
+    async def pins(self, scope: str, server: str | None = None) -> list[Pin]:
+        return await self._read(lambda con: tables.pins(con, scope, server))
 
     async def add_pins(self, pins: Sequence[Pin]) -> None:
         await self._write(lambda con: tables.add_pins(con, pins))
@@ -194,11 +200,13 @@ class SqliteStore:
     async def replace_pin(self, pin: Pin) -> None:
         await self._write(lambda con: tables.replace_pin(con, pin))
 
-    async def accept_held(self, server: str, kind: str, name: str) -> Pin | None:
-        return await self._write(lambda con: tables.accept_held(con, server, kind, name))
+    async def accept_held(self, scope: str, server: str, kind: str, name: str) -> Pin | None:
+        return await self._write(lambda con: tables.accept_held(con, scope, server, kind, name))
 
-    async def drop_pins(self, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None) -> None:
-        await self._write(lambda con: tables.drop_pins(con, server, kind, name, state))
+    async def drop_pins(
+        self, scope: str, server: str, *, kind: str | None = None, name: str | None = None, state: str | None = None
+    ) -> None:
+        await self._write(lambda con: tables.drop_pins(con, scope, server, kind, name, state))
 
     # --- approved commands and eras -------------------------------------------------------------------------------
 
@@ -221,8 +229,8 @@ class SqliteStore:
     async def forget_era(self, key: str) -> None:
         await self._write(lambda con: tables.forget_era(con, key))
 
-    async def forget_server(self, server: str) -> None:
-        await self._write(lambda con: tables.forget_server(con, server))
+    async def forget_server(self, scope: str, server: str) -> None:
+        await self._write(lambda con: tables.forget_server(con, scope, server))
 
 
 def _on_this_loop(callback: Callable[[StoreFailure], None]) -> Callable[[StoreFailure], None]:

@@ -5,75 +5,92 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+import msgspec
+
 from dragoman.store.records import ERA_TTL_S, Catalog, Health, KnownEra, Pin, TrustedCommand
 
+#: Rows per server, of different processes; those that live write theirs anew, so the oldest are of dead ones.
 HEALTH_KEPT = 50
 
+_decode_health = msgspec.json.Decoder(Health).decode
 
-def record_health(con: sqlite3.Connection, row: Health) -> None:
-    con.execute(
-        "INSERT INTO health (server, at, ok, ms, error) VALUES (?, ?, ?, ?, ?)", (row.server, row.at, int(row.ok), row.ms, row.error)
+
+def record_health(con: sqlite3.Connection, rows: Sequence[Health]) -> None:
+    con.executemany(
+        "INSERT OR REPLACE INTO health VALUES (?, ?, ?, ?, ?)",
+        [(row.scope, row.server, row.holder.writer, row.at, msgspec.json.encode(row)) for row in rows],
     )
-    con.execute(
-        "DELETE FROM health WHERE server = ?1 AND n <= (SELECT n FROM health WHERE server = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)",
-        (row.server, HEALTH_KEPT),
+    con.executemany(
+        """DELETE FROM health WHERE scope = ?1 AND server = ?2
+            AND at < (SELECT at FROM health WHERE scope = ?1 AND server = ?2 ORDER BY at DESC LIMIT 1 OFFSET ?3)""",
+        [(row.scope, row.server, HEALTH_KEPT - 1) for row in rows],
     )
 
 
-def health(con: sqlite3.Connection) -> dict[str, Health]:
-    rows = con.execute("SELECT server, at, ok, ms, error FROM health WHERE n IN (SELECT max(n) FROM health GROUP BY server)")
-    return {row[0]: Health(server=row[0], at=row[1], ok=bool(row[2]), ms=row[3], error=row[4]) for row in rows}
+def health(con: sqlite3.Connection, scope: str) -> dict[str, list[Health]]:
+    found: dict[str, list[Health]] = {}
+    for (body,) in con.execute("SELECT body FROM health WHERE scope = ? ORDER BY server, at DESC", (scope,)):
+        try:
+            row = _decode_health(body)
+        except (msgspec.MsgspecError, TypeError):  # edited, or of a later version: the other rows still answer
+            continue
+        found.setdefault(row.server, []).append(row)
+    return found
 
 
 def save_catalog(con: sqlite3.Connection, row: Catalog) -> None:
-    con.execute("INSERT OR REPLACE INTO catalogs VALUES (?, ?, ?, ?, ?)", (row.server, row.at, row.era, row.revision, row.tools))
+    con.execute(
+        "INSERT OR REPLACE INTO catalogs VALUES (?, ?, ?, ?, ?, ?)", (row.scope, row.server, row.at, row.era, row.revision, row.tools)
+    )
 
 
-def catalogs(con: sqlite3.Connection) -> dict[str, Catalog]:
-    rows = con.execute("SELECT server, at, era, revision, tools FROM catalogs ORDER BY server")
-    return {row[0]: Catalog(server=row[0], at=row[1], era=row[2], revision=row[3], tools=row[4]) for row in rows}
+def catalogs(con: sqlite3.Connection, scope: str) -> dict[str, Catalog]:
+    rows = con.execute("SELECT server, at, era, revision, tools FROM catalogs WHERE scope = ? ORDER BY server", (scope,))
+    return {row[0]: Catalog(scope=scope, server=row[0], at=row[1], era=row[2], revision=row[3], tools=row[4]) for row in rows}
 
 
-_PIN = "server, kind, name, hash, definition, first_seen, state"
+_PIN = "scope, server, kind, name, hash, definition, first_seen, state"
 
 
 def _pin_row(pin: Pin) -> tuple[object, ...]:
-    return (pin.server, pin.kind, pin.name, pin.hash, pin.definition, pin.first_seen, pin.state)
+    return (pin.scope, pin.server, pin.kind, pin.name, pin.hash, pin.definition, pin.first_seen, pin.state)
 
 
 def _pins(rows: sqlite3.Cursor) -> list[Pin]:
-    return [Pin(server=r[0], kind=r[1], name=r[2], hash=r[3], definition=r[4], first_seen=r[5], state=r[6]) for r in rows]
+    return [Pin(scope=r[0], server=r[1], kind=r[2], name=r[3], hash=r[4], definition=r[5], first_seen=r[6], state=r[7]) for r in rows]
 
 
-def pins(con: sqlite3.Connection, server: str | None) -> list[Pin]:
+def pins(con: sqlite3.Connection, scope: str, server: str | None) -> list[Pin]:
     order = "ORDER BY server, kind, name, state DESC"
-    if server is None:
-        return _pins(con.execute(f"SELECT {_PIN} FROM pins {order}"))
-    return _pins(con.execute(f"SELECT {_PIN} FROM pins WHERE server = ? {order}", (server,)))
+    return _pins(con.execute(f"SELECT {_PIN} FROM pins WHERE scope = ?1 AND (?2 IS NULL OR server = ?2) {order}", (scope, server)))
 
 
 def add_pins(con: sqlite3.Connection, rows: Sequence[Pin]) -> None:
-    con.executemany(f"INSERT OR IGNORE INTO pins ({_PIN}) VALUES (?, ?, ?, ?, ?, ?, ?)", [_pin_row(row) for row in rows])
+    con.executemany(f"INSERT OR IGNORE INTO pins ({_PIN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [_pin_row(row) for row in rows])
 
 
 def replace_pin(con: sqlite3.Connection, row: Pin) -> None:
-    con.execute(f"INSERT OR REPLACE INTO pins ({_PIN}) VALUES (?, ?, ?, ?, ?, ?, ?)", _pin_row(row))
+    con.execute(f"INSERT OR REPLACE INTO pins ({_PIN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _pin_row(row))
 
 
-def accept_held(con: sqlite3.Connection, server: str, kind: str, name: str) -> Pin | None:
-    key = (server, kind, name)
-    held = con.execute("SELECT 1 FROM pins WHERE server = ? AND kind = ? AND name = ? AND state = 'held'", key).fetchone()
+_ONE_PIN = "scope = ? AND server = ? AND kind = ? AND name = ?"
+
+
+def accept_held(con: sqlite3.Connection, scope: str, server: str, kind: str, name: str) -> Pin | None:
+    key = (scope, server, kind, name)
+    held = con.execute(f"SELECT 1 FROM pins WHERE {_ONE_PIN} AND state = 'held'", key).fetchone()
     if held is None:
         return None
-    con.execute("DELETE FROM pins WHERE server = ? AND kind = ? AND name = ? AND state = 'pinned'", key)
-    con.execute("UPDATE pins SET state = 'pinned' WHERE server = ? AND kind = ? AND name = ?", key)
-    return _pins(con.execute(f"SELECT {_PIN} FROM pins WHERE server = ? AND kind = ? AND name = ?", key))[0]
+    con.execute(f"DELETE FROM pins WHERE {_ONE_PIN} AND state = 'pinned'", key)
+    con.execute(f"UPDATE pins SET state = 'pinned' WHERE {_ONE_PIN}", key)
+    return _pins(con.execute(f"SELECT {_PIN} FROM pins WHERE {_ONE_PIN}", key))[0]
 
 
-def drop_pins(con: sqlite3.Connection, server: str, kind: str | None, name: str | None, state: str | None) -> None:
+def drop_pins(con: sqlite3.Connection, scope: str, server: str, kind: str | None, name: str | None, state: str | None) -> None:
     con.execute(
-        "DELETE FROM pins WHERE server = ?1 AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR state = ?4)",
-        (server, kind, name, state),
+        """DELETE FROM pins WHERE scope = ?1 AND server = ?2
+            AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR name = ?4) AND (?5 IS NULL OR state = ?5)""",
+        (scope, server, kind, name, state),
     )
 
 
@@ -104,6 +121,6 @@ def forget_era(con: sqlite3.Connection, key: str) -> None:
     con.execute("DELETE FROM eras WHERE key = ?", (key,))
 
 
-def forget_server(con: sqlite3.Connection, server: str) -> None:
-    for table in ("health", "catalogs", "pins", "trusted_commands"):
-        con.execute(f"DELETE FROM {table} WHERE server = ?", (server,))
+def forget_server(con: sqlite3.Connection, scope: str, server: str) -> None:
+    for table in ("health", "catalogs", "pins"):
+        con.execute(f"DELETE FROM {table} WHERE scope = ? AND server = ?", (scope, server))
