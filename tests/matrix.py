@@ -255,8 +255,8 @@ Written by `python -m tests.matrix` from what happened when it tried; `tests/tes
 
 A column is what the client is pinned to (`revision=`, `--revision`, `revision` in the configuration), a row what the server speaks.
 A cell holds the revision that was agreed on, after a tool was called in it.
-*mismatch* is `VersionMismatch`, which names what both sides speak and is raised before anything else is sent.
-*not spoken* is `ConnectFailed` that says so: a server of the handshake eras does not tell what it speaks before it is asked in its own way.
+*mismatch* is `VersionMismatch`, which says what was asked and what was answered, and is raised before anything else is sent.
+*not spoken* is `ConnectFailed` that says so: an endpoint of HTTP+SSE answers a request of the stateless era as any web server would.
 *no channel* is `ConnectFailed` too: a client that is pinned to a revision uses only the HTTP transport which that revision has.
 """
 

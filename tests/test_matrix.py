@@ -22,7 +22,7 @@ def expected(channel: str, speaks: tuple[str, ...], pinned: str | None) -> Cell:
     if agreed is not None and not (channel == "HTTP+SSE" and agreed in MODERN):
         return "connected", (agreed,), ()
     if pinned in MODERN:
-        return "not spoken", (pinned,), ()
+        return ("not spoken" if channel == "HTTP+SSE" else "mismatch"), (pinned,), ()  # what it does speak, it does not say
     return "mismatch", ours, speaks
 
 

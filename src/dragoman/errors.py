@@ -15,8 +15,8 @@ The first branch answers *did anything leave this machine?*, because audit, retr
     │   └── LocalProtocolError  RemoteProtocolError  VersionMismatch
     └── ConfigError
 
-Classes store fields and build their sentence in ``__str__``; a message names the thing, the value, the limit and the
-next step.  Nothing here knows about JSON-RPC frames, processes or the command line: ``cli_exit`` is the one concession.
+Classes store fields and build their sentence from them; a message names the thing, the value, the limit and the next step.
+Fields hold what a server said as it said it; ``str()`` is escaped and cut. ``cli_exit`` is the one word of the command line here.
 """
 
 from __future__ import annotations
@@ -59,13 +59,26 @@ class DragomanError(Exception):
         """Whether the tool may have run at the server: nothing was sent unless a subclass says otherwise."""
         return "no"
 
+    def __str__(self) -> str:
+        return _harmless(self._sentence())
+
     def for_model(self) -> str:
         """A hint a model can act on: what was wrong and what to do instead, without secrets or stack traces."""
-        return f"{self}\n{self.hint}" if self.hint else str(self)
+        return f"{self}\n{_harmless(self.hint, inline=True)}" if self.hint else str(self)
 
     def for_user(self) -> str:
         """The message for a person; the hint on a line of its own."""
-        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+        return f"{self}\nhint: {_harmless(self.hint, inline=True)}" if self.hint else str(self)
+
+    def _sentence(self) -> str:
+        """What is said, which may quote a server: ``str()`` makes it harmless and cuts it."""
+        return super().__str__()
+
+
+def _harmless(text: str, *, inline: bool = False) -> str:
+    from dragoman.wire.escape import harmless  # which only a failure needs
+
+    return harmless(text, inline=inline)
 
 
 # --- nothing was sent -------------------------------------------------------------------------------------------
@@ -86,7 +99,7 @@ class Refused(DragomanError):
         super().__init__(reason)
         self.reason, self.layer, self.hint, self.server = reason, layer, hint, server
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self.reason
 
 
@@ -103,7 +116,7 @@ class InvalidArguments(Refused):
         self.tool, self.problems = tool, tuple(problems)
         super().__init__(f"arguments of {tool} are not valid", layer=layer, hint=hint, server=server)
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return "\n".join([f"{self.reason}:", *(f"  - {problem}" for problem in self.problems)])
 
 
@@ -173,7 +186,7 @@ class CallFailed(DragomanError):
     def maybe_ran(self) -> MaybeRan:
         return self._maybe_ran
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self.message
 
 
@@ -194,8 +207,8 @@ class ServerError(CallFailed):
         super().__init__(message, server=server, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
         self.code, self.data = code, data
 
-    def __str__(self) -> str:
-        return f"server error {self.code}: {self.message}"
+    def _sentence(self) -> str:
+        return f"server error {self.code}: {self.message}".replace("\n", "\n  | ")  # no line of it may pass for one of ours
 
 
 class ConnectionLost(CallFailed):
@@ -263,7 +276,7 @@ class TransportError(DragomanError):
         super().__init__(message)
         self.message, self.server, self.hint = message, server, hint
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self.message
 
 
@@ -310,7 +323,7 @@ class SpawnFailed(TransportError):
         super().__init__(message, server=server, hint=hint)
         self.exit_code, self.stderr_tail = exit_code, stderr_tail
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         tail = self.stderr_tail.strip()
         if not tail:
             return self.message
@@ -337,7 +350,7 @@ class ProtocolError(DragomanError):
         super().__init__(message)
         self.message, self.server, self.hint = message, server, hint
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         return self.message
 
 
@@ -350,17 +363,21 @@ class RemoteProtocolError(ProtocolError):
 
 
 class VersionMismatch(ProtocolError):
-    """No revision is spoken by both sides; ``ours`` and ``theirs`` are revision strings, newest first."""
+    """No revision is spoken by both sides; ``ours`` and ``theirs`` are revision strings, newest first.
 
-    def __init__(self, ours: Sequence[str], theirs: Sequence[str], *, server: str | None = None, hint: str | None = None) -> None:
+    Args:
+        detail: What was asked and what was answered, where the two lists do not say it all.
+    """
+
+    def __init__(
+        self, ours: Sequence[str], theirs: Sequence[str], *, detail: str = "", server: str | None = None, hint: str | None = None
+    ) -> None:
         self.ours, self.theirs = tuple(ours), tuple(theirs)
         if hint is None and self.ours and self.theirs:
             hint = "upgrade the server" if max(self.theirs) < max(self.ours) else "upgrade this client"
-        super().__init__("", server=server, hint=hint)
-
-    def __str__(self) -> str:
-        theirs = ", ".join(self.theirs) or "nothing we could read"
-        return f"no common protocol revision: we speak {', '.join(self.ours)}; the server speaks {theirs}"
+        if not detail:
+            detail = f"we speak {', '.join(self.ours)}; the server speaks {', '.join(self.theirs) or 'nothing we could read'}"
+        super().__init__(f"no common protocol revision: {detail}", server=server, hint=hint)
 
 
 # --- the configuration ------------------------------------------------------------------------------------------
@@ -377,7 +394,7 @@ class ConfigError(DragomanError):
         super().__init__(message)
         self.message, self.file, self.line, self.key, self.hint = message, file, line, key, hint
 
-    def __str__(self) -> str:
+    def _sentence(self) -> str:
         where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         key = f"{self.key}: " if self.key else ""
         return f"{where}: {key}{self.message}" if where else f"{key}{self.message}"

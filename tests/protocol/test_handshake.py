@@ -12,7 +12,8 @@ from msgspec import Raw
 
 from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
 from dragoman.protocol.events import Peer
-from dragoman.protocol.handshake import ClientHandshake, Identity, ServerHandshake
+from dragoman.protocol.handshake import ClientHandshake, Identity
+from dragoman.protocol.handshake_server import ServerHandshake
 from dragoman.protocol.refusals import Refusal
 from dragoman.wire.envelope import ErrorBody, RequestId
 from dragoman.wire.listing import Implementation
@@ -264,8 +265,13 @@ def test_pinned_modern_revision_is_never_followed_by_initialize() -> None:
     wire = Wire((NEW,))
     assert (wire.sent, wire.timers) == ([("server/discover", NEW)], [])
     error = wire.probe_refused(-32601).error
-    assert isinstance(error, ConnectFailed)
-    assert NEW in str(error)
+    assert isinstance(error, VersionMismatch)
+    assert (error.ours, error.theirs) == ((NEW,), ())
+    assert f"we asked for {NEW}, the only one this client was told to speak" in str(error)
+    assert "refused it with error -32601: no" in str(error)
+    assert "upgrade it, or let this client speak them too" in str(error.hint)
+    assert "answered without supportedVersions" in str(Wire((NEW,)).probe({}).error)
+    assert isinstance(Wire((NEW,)).probe_refused(-32603).error, ConnectFailed)  # it is broken, which says nothing of what it speaks
     assert isinstance(Wire((NEW,)).probe({"supportedVersions": [OLD]}).error, VersionMismatch)
 
 

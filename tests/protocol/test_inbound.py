@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dragoman.protocol import inbound
 from dragoman.protocol.connection import Connection
 from dragoman.protocol.events import NoticeReceived, ResponseUnreadable, ResultReceived
 from dragoman.protocol.inbound import read_strictly, recover, response_id
@@ -281,3 +282,20 @@ def test_server_engine_survives_any_message_too(message: dict[str, Any]) -> None
     pair = ConnectionPair.opened("2025-11-25")
     pair.server.receive(json.dumps(message).encode())
     pair.take()
+
+
+@pytest.mark.parametrize("noise", [b"x", b"log text", "gr\u00fc\u00dfe".encode()])
+def test_log_text_is_counted_without_being_searched_for_messages(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may write any amount of it: it costs one look for a bracket."""
+    monkeypatch.delattr(inbound, "_objects")
+    monkeypatch.delattr(inbound, "response_id")
+    client = waiting()
+    client.receive(noise)
+    assert kinds(client.events()) == ["noise"]
+
+
+def test_answer_that_lost_its_first_byte_still_ends_its_request() -> None:
+    """A line without any bracket can hold an id."""
+    client = waiting()
+    client.receive(b'"jsonrpc":"2.0","id":2,"result":5}')
+    assert [type(event) for event in others(client.events())] == [ResponseUnreadable]

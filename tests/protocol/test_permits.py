@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from dragoman.errors import LocalProtocolError
 from dragoman.protocol.events import Peer
 from dragoman.protocol.permits import Permits
 from dragoman.wire.listing import Implementation
-from dragoman.wire.methods import CLIENT_REQUESTS, REMOVED_IN_MODERN, TASKS_EXTENSION
+from dragoman.wire.methods import CLIENT_REQUESTS, NOTICES_REMOVED_IN_MODERN, REMOVED_IN_MODERN, ROOTS_CHANGED, TASKS_EXTENSION
 from dragoman.wire.revisions import LEGACY, MODERN, era_of
 
 EVERYTHING = {
@@ -96,3 +97,13 @@ def test_client_may_be_asked_what_it_offers() -> None:
     client = permits({"roots": {}}, to_server=False)
     assert client.allowed == {"ping", "roots/list"}
     assert "the client did not declare" in str(client.explain("sampling/createMessage"))
+
+
+@pytest.mark.parametrize("notice", [ROOTS_CHANGED, *NOTICES_REMOVED_IN_MODERN])
+def test_notice_that_the_stateless_era_removed_is_refused(notice: str) -> None:
+    """MCP 2026-07-28: a client sends cancellations and nothing else unasked."""
+    with pytest.raises(LocalProtocolError, match=f"{notice} does not exist in revision 2026-07-28: "):
+        permits({}, MODERN[0]).check_notice(notice)
+    permits({}, LEGACY[0]).check_notice(notice)
+    permits({}, MODERN[0]).check_notice("notifications/cancelled")
+    permits({}, MODERN[0], to_server=False).check_notice(notice)  # a server's own

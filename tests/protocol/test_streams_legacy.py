@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.protocol.actions import HTTP, CloseStream, Listen, Resume, Send
+from dragoman.protocol.actions import HTTP, Listen, Resume, Send
 from dragoman.protocol.connection import Connection, Role
 from dragoman.protocol.events import (
     AskReceived,
@@ -18,7 +18,6 @@ from dragoman.protocol.events import (
     SessionLost,
 )
 from dragoman.protocol.handshake import Identity
-from dragoman.protocol.refusals import Refusal
 from dragoman.protocol.streams import MAX_TRIES, STEADY_S, Position
 from dragoman.transports.base import Received, Report, StreamEnded
 from dragoman.wire.envelope import RequestId
@@ -340,17 +339,3 @@ def test_error_under_a_word_for_an_id_belongs_to_the_request_it_answers() -> Non
     (event,) = say(bench, refusal, request_id, 406)
     assert isinstance(event, ErrorReceived)
     assert event.request_id == request_id
-
-
-def test_stream_that_is_quiet_is_closed_if_its_request_is_over_and_stays_if_it_is_not() -> None:
-    """Our choice: a server ends the stream after its answer, and one that does not would keep a connection."""
-    connection = open_bench().connection
-    request_id = connection.start_request("tools/call", {"name": "a", "arguments": {}})
-    connection.actions()
-    connection.receive_quiet(request_id)
-    assert list(connection.actions()) == []
-    connection.receive(answer_to(request_id), request_id)
-    connection.receive_quiet(request_id)
-    assert list(connection.actions()) == [CloseStream(request_id)]
-    connection.receive_stream_end(request_id, Refusal("closed"), Position("e1"))
-    assert list(connection.actions()) == []  # and it is not continued

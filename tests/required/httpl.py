@@ -35,7 +35,6 @@ REQUIREMENTS = (
             "tests/transports/test_http.py::test_events_are_reported_as_they_arrive_and_the_end_after_them",
             "tests/transports/test_http_sizes.py::test_messages_of_any_size_pass_both_ways",
             "tests/runtime/test_http_detection.py::test_batches_of_one_are_read_and_batches_of_more_in_bodies_and_events",
-            "tests/runtime/test_http_bad_answers.py::test_answer_that_can_be_read_is_read",
         ),
     ),
     Req(

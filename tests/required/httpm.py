@@ -27,7 +27,6 @@ REQUIREMENTS = (
             "tests/transports/test_http.py::test_one_post_for_each_message_with_the_headers_of_the_era",
             "tests/transports/test_http.py::test_events_are_reported_as_they_arrive_and_the_end_after_them",
             "tests/transports/test_http_sizes.py::test_messages_of_any_size_pass_both_ways",
-            "tests/runtime/test_http_bad_answers.py::test_answer_that_can_be_read_is_read",
         ),
     ),
     Req(
@@ -206,8 +205,6 @@ REQUIREMENTS = (
         tests=(
             "tests/protocol/test_streams.py::test_a_stream_that_ends_without_an_answer_loses_its_own_request_only",
             "tests/protocol/test_streams.py::test_answers_interleaved_over_three_streams_each_reach_their_own_request",
-            "tests/runtime/test_http_bad_answers.py::test_bad_answer_has_a_name_and_says_what_to_do",
-            "tests/transports/test_http_watch.py::test_stream_that_its_server_leaves_open_after_the_answer_is_closed",
         ),
     ),
     Req(
@@ -242,7 +239,6 @@ REQUIREMENTS = (
         tests=(
             "tests/protocol/test_streams.py::test_an_abandoned_request_closes_its_stream_and_sends_no_notice",
             "tests/transports/test_http.py::test_closing_the_stream_of_a_request_closes_its_connection_and_no_other",
-            "tests/transports/test_http_watch.py::test_stream_that_is_quiet_before_its_answer_stays",
         ),
     ),
     Req(

@@ -282,7 +282,6 @@ REQUIREMENTS = (
             "tests/runtime/test_driver.py::test_deadline_frees_the_caller_and_tells_the_server",
             "tests/runtime/test_client.py::test_every_request_has_a_finite_deadline_by_default",
             "tests/runtime/test_driver_life.py::test_handshake_without_an_answer_ends_at_its_deadline_and_leaves_nothing_open",
-            "tests/runtime/test_http_bad_answers.py::test_answer_that_trickles_in_ends_at_the_deadline_of_its_call",
         ),
     ),
     Req(

@@ -108,7 +108,7 @@ async def test_pinned_revision_is_spoken_at_once_and_nothing_else_is_tried(revis
 async def test_pinned_modern_revision_against_a_legacy_server_says_what_it_answered() -> None:
     """MCP 2026-07-28 versioning#compatibility-matrix: an error to act on."""
     async with serving("legacy") as server:
-        with pytest.raises(ConnectFailed, match=r"does not speak 2026-07-28.*Missing session ID"):
+        with pytest.raises(VersionMismatch, match=r"we asked for 2026-07-28, the only one.*Missing session ID"):
             await client(server.url, revision="2026-07-28").open()
         assert server.asked == [PROBE]
 

@@ -113,6 +113,14 @@ async def test_transport_object_that_dies_of_the_probe_is_lost_and_that_is_what_
         await client(Dies()).open()
 
 
+async def test_transport_of_which_nothing_is_known_is_not_made_twice() -> None:
+    """Without a key there is nothing to start again: what it does when it is opened is its own business."""
+    servers = Servers(Dies)
+    with pytest.raises(SpawnFailed, match="exited with status 1"):
+        await pointed_at(servers, key=None).open()
+    assert len(servers.made) == 1
+
+
 async def test_pinned_modern_revision_is_not_tried_the_old_way() -> None:
     servers = Servers(Dies)
     with pytest.raises(SpawnFailed):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections import Counter
+from typing import Any, ClassVar, cast
 
 import pytest
 
 from dragoman.protocol.actions import Listen, Resume
-from dragoman.transports.base import Received, StreamEnded
+from dragoman.transports.base import Received, Report, StreamEnded
+from dragoman.transports.http_answer import Events
 from tests.transports.loopback import Exchange, loopback, opened
 from tests.transports.test_http_legacy import ends_of_none, method_of, within
 
@@ -116,3 +119,39 @@ async def test_redirects_within_the_origin_keep_the_method_and_others_are_named(
         assert server.requests[0].body == server.requests[1].body
         assert "redirects to http://other.invalid/mcp" in end.reason
         assert end.status == 307
+
+
+async def test_flood_of_events_in_one_read_is_taken_in_turns() -> None:
+    """Our choice: 128 events a turn of the loop, as with lines on stdio."""
+
+    class Content:
+        def __init__(self) -> None:
+            self.left = [b"data: {}\n\n" * 1000, b""]
+
+        async def readany(self) -> bytes:
+            return self.left.pop(0)
+
+    class Response:
+        content = Content()
+        headers: ClassVar[dict[str, str]] = {}
+
+    class Source:
+        via, heard = 1, 0.0
+
+    turn, each = 0, Counter[int]()
+    reading = True
+
+    def count() -> None:
+        nonlocal turn
+        turn += 1
+        if reading:
+            asyncio.get_running_loop().call_soon(count)
+
+    def report(_: Report) -> None:
+        each[turn] += 1
+
+    count()
+    await Events(1000, report, cast("Any", Source())).read(cast("Any", Response()))
+    reading = False
+    assert sum(each.values()) == 1000
+    assert max(each.values()) <= 128

@@ -349,3 +349,36 @@ async def test_nothing_is_left_of_a_closed_transport(tmp_path: Path) -> None:
     for _ in range(5):
         await asyncio.sleep(0)
     assert set(os.listdir("/proc/self/fd")) <= before
+
+
+async def test_server_that_hangs_up_on_the_probe_is_connected_again_straight_into_the_handshake(tmp_path: Path) -> None:
+    """As on stdio: some old servers end when their first message is not initialize."""
+    asked: list[str] = []
+
+    def server(line: bytes) -> list[bytes] | None:
+        message = json.loads(line)
+        asked.append(message["method"])
+        if message["method"] == "server/discover":
+            return None
+        if "id" not in message:
+            return []
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+        return [json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()]
+
+    eras = RememberedEras()
+    async with listening(tmp_path, server) as path:
+        for _ in range(2):
+            async with dragoman.Client(f"unix://{path}", eras=eras) as client:
+                assert client.server.era == "legacy"
+        assert asked.count("server/discover") == 1  # and the next time at once
+        with pytest.raises(ConnectFailed, match="hung up"):
+            await dragoman.Client(f"unix://{path}", eras=RememberedEras(), revision="2026-07-28").open()
+        assert asked.count("server/discover") == 2
+
+
+async def test_server_that_hangs_up_on_everything_is_tried_twice_and_no_more(tmp_path: Path) -> None:
+    asked: list[bytes] = []
+    async with listening(tmp_path, lambda line: asked.append(line)) as path:
+        with pytest.raises(ConnectFailed, match="hung up"):
+            await dragoman.Client(f"unix://{path}", eras=RememberedEras()).open()
+    assert len(asked) == 2

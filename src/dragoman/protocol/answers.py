@@ -41,7 +41,7 @@ class Answers:
         if error is UNSET and result is not UNSET and (via is None or via == stated):  # nearly every answer ends here
             entry = self._pending.settle(stated)
             if entry is not None:
-                self._take_result(stated, entry, result)  # type: ignore[arg-type]  # what was in the table is an id
+                self._take_result(stated, entry, result, message)  # type: ignore[arg-type]  # what was in the table is an id
                 return
         if error is not UNSET and bytes(error) == b"null":
             error = UNSET  # some servers always write both members
@@ -80,11 +80,12 @@ class Answers:
             self._violation("empty", "an answer with neither result nor error", message)
             self._unreadable(request_id, entry.handshake, "the answer has neither result nor error", None)
         else:
-            self._take_result(request_id, entry, result)
+            self._take_result(request_id, entry, result, message)
 
-    def _take_result(self, request_id: RequestId, entry: Entry, result: Raw) -> None:
+    def _take_result(self, request_id: RequestId, entry: Entry, result: Raw, message: bytes | bytearray) -> None:
         if entry.handshake and self._handshake is not None:
-            self._handshake.on_result(request_id, result)
+            if flaw := self._handshake.on_result(request_id, result):
+                self._violation("out-of-range", f"a part of the handshake was left out: {flaw}", message)
         else:
             self._emit(ResultReceived(request_id, result))
 
@@ -117,7 +118,7 @@ class Answers:
 
     def _unreadable(self, request_id: RequestId, handshake: bool, reason: str, size: int | None) -> None:
         if handshake and self._handshake is not None:
-            self._handshake.on_error(request_id, ErrorBody(INVALID_REQUEST, reason))
+            self._handshake.on_unreadable(request_id, reason, size)
         else:
             self._emit(ResponseUnreadable(request_id, reason, size))
 

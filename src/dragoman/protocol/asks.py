@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.protocol.events import AskReceived, Event, Peer, PeerViolation, short
-from dragoman.protocol.handshake import ServerHandshake
+from dragoman.protocol.handshake_server import ServerHandshake
 from dragoman.wire.envelope import ErrorBody, RequestId, decode_any
 from dragoman.wire.methods import META_VERSION
 

@@ -35,7 +35,8 @@ from dragoman.protocol.events import (
     RequestLost,
     short,
 )
-from dragoman.protocol.handshake import ClientHandshake, Identity, ServerHandshake
+from dragoman.protocol.handshake import ClientHandshake, Identity
+from dragoman.protocol.handshake_server import ServerHandshake
 from dragoman.protocol.inbound import raw_or_empty, read_strictly, recover, response_id
 from dragoman.protocol.notices import Notices
 from dragoman.protocol.pending import PendingTable
@@ -205,10 +206,10 @@ class Connection:
         return request_id
 
     def notify(self, method: str, params: Params = None) -> None:
-        """Send a one-way message."""
-        if self.state != "open":
-            return
-        self._send(Notification(method, UNSET if params is None else params), self._stamp.headers(method, params))
+        """Send a one-way message; ``LocalProtocolError`` where the revision has none of that name any more."""
+        if self.state == "open":
+            self._permits.check_notice(method)
+            self._send(Notification(method, UNSET if params is None else params), self._stamp.headers(method, params))
 
     def answer(self, request_id: RequestId, outcome: Any) -> None:
         """Answer a request of the peer's: an :class:`ErrorBody`, or the result. Ignored if it was cancelled or answered."""
@@ -270,10 +271,9 @@ class Connection:
 
     def receive_oversized(self, head: bytes, tail: bytes, size: int, limit: int, via: RequestId | None = None) -> None:
         """A message over the frame limit was thrown away while it was read; ``head`` and ``tail`` are its first and last bytes."""
-        self._violation("oversized", f"a message of {size} bytes, limit {limit}", head[:SAMPLE])
-        request_id = response_id(head, tail)
-        if request_id is None:
-            request_id = via
+        self._violation("oversized", f"a message of {size} bytes, limit {limit} (frame_limit)", head[:SAMPLE])
+        stated = response_id(head, tail)
+        request_id = via if stated is None else stated
         if request_id is not None:
             self._answers.take_unreadable(request_id, via, f"the answer is {size} bytes, limit {limit}", size)
 

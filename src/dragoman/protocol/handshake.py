@@ -34,17 +34,18 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Raw
 
-from dragoman.errors import ConnectFailed, DragomanError, ServerError, VersionMismatch
+from dragoman.errors import ConnectFailed, DragomanError, ServerError
 from dragoman.protocol.events import Peer
-from dragoman.protocol.refusals import NOT_OFFERED, Refusal, supported, versions_in
+from dragoman.protocol.mismatch import answered, data_of, mismatch, no_revision, not_modern, refused_to_initialize, unreadable
+from dragoman.protocol.refusals import Refusal, supported, versions_in
 from dragoman.wire.envelope import (
     HEADER_MISMATCH,
     MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
     ErrorBody,
     RequestId,
-    decode_any,
 )
+from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.listing import Implementation
 from dragoman.wire.methods import META_SERVER_INFO
 from dragoman.wire.revisions import ALL, LEGACY, MODERN, Era, newest_mutual
@@ -110,6 +111,7 @@ class ClientHandshake:
         self._init_refusal: Refusal | None = None
         self._tried_init = self._probed = False
         self._offered = self._lost = ""
+        self._unreadable: DragomanError | None = None
         self._version_retries = 0
         self._done = False
 
@@ -132,17 +134,11 @@ class ClientHandshake:
         if not self._done and self._probe is not None and not self._tried_init:
             self._send_initialize(self._legacy[0])
 
-    def on_result(self, request_id: RequestId, result: Raw) -> None:
-        """An answer to one of our two requests."""
+    def on_result(self, request_id: RequestId, result: Raw) -> str | None:
+        """An answer to one of our two requests; what of it could not be read."""
         if self._done:
-            return
-        try:
-            body = decode_any(result)
-        except (msgspec.DecodeError, RecursionError) as exc:
-            body = None
-            if request_id == self._init:
-                self._fail(ConnectFailed(f"the answer to initialize cannot be read: {exc}"))
-                return
+            return None
+        body, flaw = decode_leniently(result)
         members = body if isinstance(body, dict) else {}
         if request_id == self._probe:
             self._probe = None
@@ -150,10 +146,24 @@ class ClientHandshake:
         elif request_id == self._init:
             self._init = None
             self._initialized(members)
+        return flaw
 
     def on_error(self, request_id: RequestId, error: ErrorBody, status: int | None = None) -> None:
         """A refusal of one of our two requests; ``status`` is HTTP's, where it was not one of success."""
         self._refused(request_id, Refusal(error.message, status=status, error=error))
+
+    def on_unreadable(self, request_id: RequestId, reason: str, size: int | None) -> None:
+        """Bytes arrived that answer one of our two requests and are no use; ``size`` is set when they were over the frame limit."""
+        if self._done or request_id not in (self._probe, self._init):
+            return
+        if request_id == self._probe:
+            self._probe, self._unreadable = None, unreadable("server/discover", reason, size)
+            if self._legacy and not self._tried_init:
+                self._send_initialize(self._legacy[0])
+        else:
+            self._init, self._unreadable = None, unreadable("initialize", reason, size)
+        if self._probe is None and self._init is None:
+            self._fail(self._unreadable)
 
     def on_lost(self, request_id: RequestId, refusal: Refusal) -> None:
         """One of our two requests will never be answered by a message, e.g. its HTTP exchange failed."""
@@ -204,9 +214,9 @@ class ClientHandshake:
     def _probe_refused(self, refusal: Refusal) -> None:
         error = refusal.error
         if error is not None and error.code in (HEADER_MISMATCH, MISSING_CAPABILITY):
-            self._fail(ServerError(error.code, error.message, _data(error), hint="the server is modern and refuses our probe"))
+            self._fail(ServerError(error.code, error.message, data_of(error), hint="the server is modern and refuses our probe"))
             return
-        if error is not None and error.code == UNSUPPORTED_VERSION and (offered := supported(_data(error))):
+        if error is not None and error.code == UNSUPPORTED_VERSION and (offered := supported(data_of(error))):
             revision = newest_mutual(self._modern, offered)
             if revision is not None and self._version_retries < _MAX_VERSION_RETRIES:
                 self._version_retries += 1
@@ -214,17 +224,16 @@ class ClientHandshake:
                 return
             self._fall_back(newest_mutual(self._legacy, offered), theirs=offered)
             return
-        self._fall_back(newest_mutual(self._legacy, _listed(refusal)) or self._newest_legacy(), refusal=refusal)
+        listed = _listed(refusal)
+        theirs = None if self._legacy else listed or None
+        self._fall_back(newest_mutual(self._legacy, listed) or self._newest_legacy(), theirs=theirs, refusal=refusal)
 
     def _initialized(self, members: dict[str, Any]) -> None:
         revision = members.get("protocolVersion")
         if isinstance(revision, str) and revision in self._legacy:
-            self._agree(revision, "legacy", members, _info(members.get("serverInfo")))
+            self._agree(revision, "legacy", members, info_of(members.get("serverInfo")))
             return
-        if not isinstance(revision, str):
-            self._fail(ConnectFailed("the answer to initialize has no protocolVersion; this is not an MCP server"))
-            return
-        self._fail(VersionMismatch(self._ours(), (revision,)))
+        self._fail(answered(self._ours(), revision, self._offered) if isinstance(revision, str) else no_revision(revision))
 
     def _initialize_refused(self, refusal: Refusal) -> None:
         if self._probe is not None:
@@ -242,20 +251,8 @@ class ClientHandshake:
             self._version_retries += 1  # the specification wants a counter-offer here, but some servers refuse and list what they speak
             self._send_initialize(legacy)
             return
-        self._fail(self._failure(refusal, offered))
-
-    def _failure(self, refusal: Refusal, offered: list[str]) -> DragomanError:
-        if offered and newest_mutual(self._ours(), offered) is None:
-            return VersionMismatch(self._ours(), offered)
-        error = refusal.error
-        if error is not None and error.message.startswith(NOT_OFFERED):  # our own words
-            return ConnectFailed("it sends back what is sent to it; this is not an MCP server")
-        if error is not None and (refusal.status is None or error.code == UNSUPPORTED_VERSION):
-            return ServerError(error.code, f"the server refuses to initialize: {error.message}", _data(error), maybe_ran="no")
-        if refusal.status is not None and refusal.status < 400:
-            return ConnectFailed(f"this is no MCP endpoint: {refusal.reason}", status=refusal.status, body=refusal.body or None)
-        said = f"HTTP {refusal.status}: error {error.code}: {error.message}" if error is not None else refusal.reason
-        return msgspec.structs.replace(refusal, reason=said).failure("the server refuses to initialize: ")
+        # Where the probe was answered and could not be read, that is why we are here.
+        self._fail(self._unreadable or refused_to_initialize(self._ours(), offered, refusal, self._offered))
 
     # --- steps --------------------------------------------------------------------------------------------------
 
@@ -263,23 +260,18 @@ class ClientHandshake:
         if self._tried_init:
             if self._init_refusal is not None:
                 if theirs is not None and newest_mutual(self._ours(), theirs) is None:
-                    self._fail(VersionMismatch(self._ours(), _strings(theirs)))
+                    self._fail(mismatch(self._ours(), _strings(theirs), self._offered))
                 else:
                     self._initialize_refused(self._init_refusal)
             elif self._init is None:
-                self._fail(ConnectFailed(self._lost))
+                self._fail(self._unreadable or ConnectFailed(self._lost))
             return  # otherwise its answer decides
         if revision is not None:
             self._send_initialize(revision)
         elif theirs is None:
-            message = f"the server does not speak {', '.join(self._modern)}"
-            hint = "older revisions were not tried: they were not among those offered here"
-            if refusal is not None:
-                code = f"{refusal.error.code}: " if refusal.error is not None else ""
-                message += f" (it answered {code}{refusal.reason})"
-            self._fail(ConnectFailed(message, status=refusal.status if refusal is not None else None, hint=hint))
+            self._fail(not_modern(self._modern[0], refusal))
         else:
-            self._fail(VersionMismatch(self._ours(), _strings(theirs)))
+            self._fail(mismatch(self._ours(), _strings(theirs), self._modern[0]))
 
     def _send_probe(self, revision: str) -> None:
         self._probed = True
@@ -321,63 +313,14 @@ class ClientHandshake:
         return self._legacy[0] if self._legacy else None
 
 
-class ServerHandshake:
-    """The server's half: answers ``initialize`` and ``server/discover``.
-
-    Args:
-        identity: Who we are.
-        revisions: What we speak, newest first.
-    """
-
-    def __init__(self, identity: Identity, revisions: tuple[str, ...] = ALL) -> None:
-        self._identity = identity
-        self.modern = tuple(r for r in revisions if r in MODERN)
-        self.legacy = tuple(r for r in revisions if r in LEGACY)
-
-    def initialize(self, params: dict[str, Any]) -> tuple[dict[str, Any] | ErrorBody, Peer | None]:
-        """The result of ``initialize`` and the client it came from; an error where we speak no legacy revision."""
-        wanted = params.get("protocolVersion")
-        if not self.legacy:
-            return ErrorBody(UNSUPPORTED_VERSION, "this server is stateless", {"supported": self.modern, "requested": wanted}), None
-        revision = wanted if isinstance(wanted, str) and wanted in self.legacy else self.legacy[0]
-        result: dict[str, Any] = {
-            "protocolVersion": revision,
-            "capabilities": dict(self._identity.capabilities),
-            "serverInfo": self._identity.info,
-        }
-        if self._identity.instructions is not None:
-            result["instructions"] = self._identity.instructions
-        capabilities = params.get("capabilities")
-        return result, Peer(_info(params.get("clientInfo")), revision, "legacy", capabilities if isinstance(capabilities, dict) else {})
-
-    def discover(self) -> dict[str, Any]:
-        """The result of ``server/discover``."""
-        result: dict[str, Any] = {
-            "resultType": "complete",
-            "supportedVersions": list(self.modern + self.legacy),
-            "capabilities": dict(self._identity.capabilities),
-            "ttlMs": 0,
-            "cacheScope": "private",
-            "_meta": {META_SERVER_INFO: self._identity.info},
-        }
-        if self._identity.instructions is not None:
-            result["instructions"] = self._identity.instructions
-        return result
-
-    def unsupported(self, requested: object) -> ErrorBody:
-        """The refusal of a modern request in a version we do not speak."""
-        return ErrorBody(
-            UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": list(self.modern + self.legacy), "requested": requested}
-        )
-
-
 def _modern_info(members: dict[str, Any]) -> Implementation:
     meta = members.get("_meta")
     stated = meta.get(META_SERVER_INFO) if isinstance(meta, dict) else None
-    return _info(stated if stated is not None else members.get("serverInfo"))  # some put it in the body
+    return info_of(stated if stated is not None else members.get("serverInfo"))  # some put it in the body
 
 
-def _info(value: object) -> Implementation:
+def info_of(value: object) -> Implementation:
+    """A name and version as a peer gave them; empty where it did not."""
     members = value if isinstance(value, dict) else {}
     name, version, title = members.get("name"), members.get("version"), members.get("title")
     return Implementation(
@@ -385,14 +328,10 @@ def _info(value: object) -> Implementation:
     )
 
 
-def _data(error: ErrorBody) -> Any:
-    return None if error.data is msgspec.UNSET else error.data
-
-
 def _listed(refusal: Refusal) -> list[str]:
     """The revisions that a refusal names: in its data, or else in its words."""
     error = refusal.error
-    return supported(_data(error)) or versions_in(error.message) if error is not None else versions_in(refusal.body)
+    return supported(data_of(error)) or versions_in(error.message) if error is not None else versions_in(refusal.body)
 
 
 def _strings(values: object) -> list[str]:

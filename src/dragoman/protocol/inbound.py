@@ -24,6 +24,7 @@ _EDGE: Final = 4096
 _MAX_STARTS: Final = 64
 _MAX_NOTES: Final = 16
 _MAX_COMMAS: Final = 10_000
+_NOISE: Final = ("noise", "not a JSON-RPC message")
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -71,6 +72,8 @@ def recover(message: bytes | bytearray) -> Recovered:
         envelope = read_strictly(text.encode())
         if envelope is not None:
             return Recovered((envelope,), notes=tuple(notes))
+    if "{" not in text and "[" not in text and '"id"' not in text:  # log text, and a flood of it must be cheap
+        return Recovered(notes=(*notes, _NOISE))
     # An array of millions of numbers would fill the memory before anybody sees that it is no batch; messages in one are found below.
     if text.startswith("[") and text.count(",") <= _MAX_COMMAS:
         batch = _batch(text)
@@ -84,7 +87,7 @@ def recover(message: bytes | bytearray) -> Recovered:
     if request_id is not None:
         why = _why(stripped)
         return Recovered(unreadable=(Unreadable(request_id, why),), notes=(*notes, ("unreadable", f"an answer cannot be read: {why}")))
-    return Recovered(notes=(*notes, ("noise", "not a JSON-RPC message")))
+    return Recovered(notes=(*notes, _NOISE))
 
 
 def response_id(head: bytes, tail: bytes) -> RequestId | None:

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.events import Peer
-from dragoman.wire.methods import CLIENT_REQUESTS, MODERN_TASKS, REMOVED_IN_MODERN, SERVER_REQUESTS, TASKS_EXTENSION
+from dragoman.wire.methods import (
+    CLIENT_REQUESTS,
+    MODERN_TASKS,
+    NOTICES_REMOVED_IN_MODERN,
+    REMOVED_IN_MODERN,
+    SERVER_REQUESTS,
+    TASKS_EXTENSION,
+)
 
 
 class Permits:
@@ -17,10 +24,11 @@ class Permits:
         to_server: Whether the peer is the server.
     """
 
-    __slots__ = ("_peer", "_table", "_who", "allowed")
+    __slots__ = ("_peer", "_table", "_to_server", "_who", "allowed")
 
     def __init__(self, peer: Peer | None, *, to_server: bool) -> None:
         self._peer = peer
+        self._to_server = to_server
         self._table = CLIENT_REQUESTS if to_server else SERVER_REQUESTS
         self._who = "the server" if to_server else "the client"
         self.allowed: frozenset[str] = frozenset()
@@ -31,6 +39,16 @@ class Permits:
                 if _declared(peer.capabilities, _need(method, need, peer), peer.revision)
                 and not (peer.era == "modern" and method in REMOVED_IN_MODERN)
             )
+
+    def check_notice(self, method: str) -> None:
+        """Refuse a one-way message that the peer's revision no longer has; others are free.
+
+        Raises:
+            LocalProtocolError: It has none of that name.
+        """
+        peer = self._peer
+        if self._to_server and peer is not None and peer.era == "modern" and (why := NOTICES_REMOVED_IN_MODERN.get(method)):
+            raise LocalProtocolError(f"{method} does not exist in revision {peer.revision}: {why}")
 
     def explain(self, method: str) -> LocalProtocolError:
         """Why ``method`` may not be sent, and what to do instead."""

@@ -118,7 +118,7 @@ class Shelf:
         if ttl_ms is None or ttl_ms <= 0 or cache._changes[self._server, ticket.about] != ticket.changes:
             return
         key = (self._server, ticket.method, ticket.params, "public" if scope == "public" else self._owner)
-        cache._entries[key] = _Entry(value, cache._clock.monotonic() + min(ttl_ms / 1000, MAX_TTL_S), ticket.uri)
+        cache._entries[key] = _Entry(value, cache._clock.monotonic() + min(ttl_ms, MAX_TTL_S * 1000) / 1000, ticket.uri)
         cache._entries.move_to_end(key)
         if len(cache._entries) > cache._max:
             cache._entries.popitem(last=False)

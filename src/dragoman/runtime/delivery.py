@@ -139,7 +139,7 @@ class Delivery:
                     self.answering.cancel(request_id)
             case PeerViolation(kind=kind, detail=detail):
                 self.violations[kind] += 1
-                if kind == "foreign-id":
+                if kind in ("foreign-id", "oversized"):
                     self.failures.last_foreign = detail
                 if self.violations[kind] <= 3:  # a flood of them must not flood the log
                     log.warning("%s broke the protocol: %s", self.label, detail)

@@ -95,6 +95,11 @@ class Driver:
         return self._failures.closed
 
     @property
+    def ended_by_itself(self) -> bool:
+        """Whether the other side ended it, before we did."""
+        return self._failures.closed is not None and self._failures.closed_here is None
+
+    @property
     def violations(self) -> Counter[str]:
         """How often the server broke the protocol, by kind."""
         return self._delivery.violations
@@ -277,11 +282,12 @@ class Driver:
             return
         self._closers.add(asyncio.current_task())  # a callback that closes is not cancelled by that
         if self._closing is None:
-            self._failures.closed_here = self._failures.closed is None
             self._closing = loop.create_task(self._close(reason))
         await asyncio.shield(self._closing)
 
     async def _close(self, reason: str) -> None:
+        if self._failures.closed is None:
+            self._failures.closed_here = reason
         self._delivery.closing = True
         if self.connection.state == "open":
             log.info("%s: %s", self.label, reason)

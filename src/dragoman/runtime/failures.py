@@ -38,7 +38,7 @@ class Failures:
 
     Attributes:
         closed: How the transport ended, once it has.
-        closed_here: It did not end by itself: we closed the connection.
+        closed_here: Why we ended the connection, where it was us: what the other side did after that explains nothing.
         last_foreign: The last answer that belonged to nobody: what a request that times out was perhaps meant to get.
     """
 
@@ -47,7 +47,7 @@ class Failures:
     def __init__(self, label: str) -> None:
         self.label = label
         self.closed: Closed | None = None
-        self.closed_here = False
+        self.closed_here: str | None = None
         self.last_foreign: str | None = None
 
     def no_handshake(self, timeout_s: float) -> ConnectFailed:
@@ -86,9 +86,10 @@ class Failures:
     def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan, hint: str | None = None) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""
         closed = self.closed
-        if self.closed_here and maybe_ran == "no" and request_id is None:
+        if self.closed_here is not None and maybe_ran == "no" and request_id is None:
+            why = "" if self.closed_here == "closed" else f": {self.closed_here}"
             return ConnectionLost(
-                f"{self.label}: the connection was closed here; nothing was sent",
+                f"{self.label}: the connection was closed here{why}; nothing was sent",
                 server=self.label,
                 maybe_ran=maybe_ran,
                 hint="a client is opened once: make a new one",

@@ -23,6 +23,8 @@ Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 class Inbox:
     """A bounded queue of callbacks and one task that runs them; beyond 32 MB the oldest is dropped and counted.
 
+    Each connection has one of its own, and so its own three tracebacks in the log: a server that is connected to again has three more.
+
     Args:
         label: What to call the server in messages.
         spawn: Starts the task.

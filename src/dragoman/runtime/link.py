@@ -162,7 +162,6 @@ class Link:
             timeout_s=connect_timeout_s,
             revision=revision,
             close_s=stop_s + 5.0,
-            repeatable=key is not None,
             fallback=fallback_for(target, web=web, frame_limit=frame_limit),
             tap=on_wire or (logging_tap(self.label) if wire_log.isEnabledFor(logging.DEBUG) else None),
         )

@@ -12,6 +12,7 @@ from msgspec import Raw
 from dragoman.errors import CallTimeout, InvalidResult
 from dragoman.protocol.events import short
 from dragoman.wire.flaw import Flaw
+from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.listing import Completion, Page, decode_page
 
 MAX_PAGES: Final = 1_000
@@ -85,7 +86,29 @@ class _CompletionResult(msgspec.Struct):
     completion: _CompletionShape
 
 
+_decode_completion: Final = msgspec.json.Decoder(_CompletionResult).decode
+
+
 def decode_completion(raw: Raw) -> Completion:
-    """The result of ``completion/complete``."""
-    shape = msgspec.json.decode(raw, type=_CompletionResult).completion
+    """The result of ``completion/complete``, or what of it can be used: it is shown while somebody types.
+
+    Raises:
+        msgspec.DecodeError: It holds no completion.
+    """
+    try:
+        shape = _decode_completion(raw).completion
+    except msgspec.ValidationError:
+        members, _ = decode_leniently(raw)
+        return _what_is_there(members.get("completion") if isinstance(members, dict) else None)
     return Completion(tuple(shape.values), shape.total, bool(shape.hasMore))
+
+
+def _what_is_there(said: Any) -> Completion:
+    if not isinstance(said, dict):
+        raise msgspec.ValidationError("Object missing required field `completion`")
+    values, total = said.get("values"), said.get("total")
+    return Completion(
+        tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else (),
+        total if type(total) is int else None,
+        said.get("hasMore") is True,
+    )

@@ -25,9 +25,8 @@ class Opening(msgspec.Struct, kw_only=True):
     Attributes:
         transport: Makes a fresh, unopened transport.
         close_s: How long a transport may take to close.
-        repeatable: Whether ``transport`` can make more than one.
         fallback: Makes a transport of 2024-11-05 for where ``transport`` is not spoken; ``None`` where there is none.
-        key: Under which the era is remembered; ``None`` for never.
+        key: Under which the era is remembered; ``None`` for never, where nothing is known of the transport and it is opened once.
         revision: The only one to speak, or ``None``.
     """
 
@@ -40,8 +39,12 @@ class Opening(msgspec.Struct, kw_only=True):
     revision: str | None = None
     tap: Tap | None = None
     close_s: float = CLOSE_S
-    repeatable: bool = True
     fallback: Callable[[], Transport] | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether ``transport`` can make more than one."""
+        return self.key is not None
 
     async def connect(self, session: Session, known: Era | None = None) -> None:
         """Open a connection for ``session``; sets its ``driver`` and ``peer``.
@@ -71,17 +74,22 @@ class Opening(msgspec.Struct, kw_only=True):
             return
         try:
             await self._try(session, known)
-        except ConnectFailed as exc:
-            if self.fallback is None or self.revision is not None or session.closed or not _is_turned_away(exc.status):
+        except (ConnectFailed, SpawnFailed) as exc:
+            if session.closed:
                 raise
-            await self._fall_back(session, self.fallback, exc)
-        except SpawnFailed as exc:
-            modern_only = self._revisions() == MODERN
-            if known == "legacy" or exc.exit_code is None or modern_only or session.closed or not self.repeatable:
+            if self._ended_on_the_probe(session, known):
+                # Some old servers end, or hang up, when their first message is not initialize: begin again, the old way.
+                log.debug("%s ended on the probe; beginning again with the handshake", self.label)
+                await self._try(session, "legacy")
+            elif isinstance(exc, ConnectFailed) and self.fallback is not None and self.revision is None and _is_turned_away(exc.status):
+                await self._fall_back(session, self.fallback, exc)
+            else:
                 raise
-            # Some old servers end when their first message is not initialize: start it again, the old way.
-            log.debug("%s ended on the probe; starting it again for the handshake", self.label)
-            await self._try(session, "legacy")
+
+    def _ended_on_the_probe(self, session: Session, known: Era | None) -> bool:
+        driver = getattr(session, "driver", None)
+        modern_only = self._revisions() == MODERN
+        return self.repeatable and known != "legacy" and not modern_only and driver is not None and driver.ended_by_itself
 
     async def _fall_back(self, session: Session, make: Callable[[], Transport], first: ConnectFailed) -> None:
         log.debug("%s: %s; trying the transport of 2024-11-05", self.label, first)

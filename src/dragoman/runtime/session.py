@@ -21,6 +21,7 @@ from dragoman.protocol.events import Peer, ProgressReceived, short
 from dragoman.runtime.asking import Asker
 from dragoman.runtime.driver import Driver
 from dragoman.wire.envelope import EMPTY, ErrorBody, RequestId
+from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.methods import (
     MESSAGE,
     MULTI_ROUND,
@@ -262,8 +263,5 @@ class Session:
 
 
 def _members(params: Raw) -> dict[str, Any]:
-    try:
-        decoded = msgspec.json.decode(params)
-    except (msgspec.DecodeError, RecursionError):
-        return {}
+    decoded, _ = decode_leniently(params)
     return decoded if isinstance(decoded, dict) else {}

@@ -26,6 +26,7 @@ from dragoman.service.targets import Target, client_for
 from dragoman.service.tracing import Tracing
 from dragoman.transports.logfile import LogFile
 from dragoman.wire.content import UnknownContent, marker
+from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
 _SHOWN_CHARS = 100
@@ -285,7 +286,7 @@ def _blocks(result: ToolResult | ReadResult | PromptResult) -> list[tuple[str, A
 
 
 def _value(block: Any) -> Any:
-    return msgspec.json.decode(block.raw) if isinstance(block, UnknownContent) else msgspec.to_builtins(block)
+    return decode_leniently(block.raw)[0] if isinstance(block, UnknownContent) else msgspec.to_builtins(block)
 
 
 def _replace_data(value: Any, file: dict[str, Any]) -> None:

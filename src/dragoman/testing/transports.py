@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from dragoman.protocol.actions import Close, CloseStream, Send
-from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, StreamQuiet, Transport
+from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, Transport
 
 FRAME_LIMIT: Final = 100_000
 """What ``make`` gets as the frame limit of the transport."""
@@ -69,10 +69,13 @@ class Reports:
 
     def __init__(self) -> None:
         self.all: list[Report] = []
+        self._closed: list[Closed] = []
         self._news = asyncio.Event()
 
     def __call__(self, report: Report) -> None:
         self.all.append(report)
+        if isinstance(report, Closed):
+            self._closed.append(report)
         self._news.set()
 
     def messages(self) -> list[Any]:
@@ -84,7 +87,7 @@ class Reports:
         return [message["id"] for message in self.messages() if "id" in message]
 
     def closed(self) -> list[Closed]:
-        return [report for report in self.all if isinstance(report, Closed)]
+        return self._closed[:]
 
     async def until(self, true: Callable[[], object], what: str) -> None:
         """Wait until ``true()``; looks again after each report."""
@@ -231,8 +234,7 @@ async def every_message_is_told_with_its_stream(make: Make) -> None:
     answered = [(report.via, message["id"]) for report in received if "id" in (message := json.loads(bytes(report.message)))]
     assert sorted(answered, key=str) == sorted(((number if scoped else None, number) for number in range(8)), key=str), "whose stream"
     for number in range(8 if scoped else 0):
-        told = [report for report in reports.all if not isinstance(report, StreamQuiet)]  # on a slow machine there may be some
-        kinds = [type(report) for report in told if getattr(report, "via", None) == number]
+        kinds = [type(report) for report in reports.all if getattr(report, "via", None) == number]
         assert kinds == [Received] * (number + 1) + [StreamEnded], f"the stream of request {number}: its messages, then its end, once"
     await transport.close()
 

@@ -246,7 +246,7 @@ class HttpTransport:
     async def _send(self, session: aiohttp.ClientSession, send: Send) -> aiohttp.ClientResponse | StreamEnded:
         via = send.request_id
         for name, value in send.headers:
-            if not value.isprintable() and (bad := bad_value(value)):
+            if bad := bad_value(value):
                 return StreamEnded(via, f"header {name} holds the character {bad}; nothing was sent", sent=False)
         headers = self._base.copy()
         headers.update(send.headers)

@@ -28,6 +28,7 @@ _BIG_BODY: Final = 1 << 20  # over this, aiohttp warns of bytes and wants a file
 _USUAL: Final = frozenset({"application/json", "text/event-stream"})  # as almost everybody writes them, so that they need no parsing
 _KEPT: Final = 2048
 _MARKUP: Final = re.compile(r"<(?:style|script)\b[^<]*(?:</[^>]*>|$)|<[^>]*(?:>|$)", re.IGNORECASE)
+_AT_ONCE: Final = 128  # events in one turn of the loop: a read can hold thousands, and other servers wait meanwhile
 _SMALL: Final = 64 << 10
 _TRUSTED_SHARE: Final = 16
 
@@ -85,7 +86,9 @@ class Events:
         content, exchange, via, now = response.content, self._exchange, self._exchange.via, self._loop.time
         while chunk := await content.readany():
             exchange.heard = now()
-            for event in self._parser.feed(chunk):
+            for number, event in enumerate(self._parser.feed(chunk), 1):
+                if number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
                 if isinstance(event, SseDiscarded):
                     self._report(Oversized(event.head, event.tail, event.size, self._limit, via))
                 elif event.event == "message":

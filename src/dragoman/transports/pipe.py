@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
-from dragoman.protocol.lines import Discarded, LineSplitter
+from dragoman.protocol.lines import Discarded, Line, LineSplitter
 from dragoman.transports.base import Oversized, Received, Sink
 
 FRAME_LIMIT: Final = 128 << 20
@@ -17,6 +18,8 @@ READ: Final = 256 << 10  # more in one read costs malloc a trip to the kernel
 GRACE_S: Final = 0.5  # between the end of one direction and the end that explains it
 _HIGH: Final = 256 << 10
 _LOW: Final = 64 << 10
+_AT_ONCE: Final = 128  # lines in one callback of the loop: a read can hold 131,072 of them, and other servers wait meanwhile
+_LAST_READS: Final = 8  # what a pipe holds at the exit, and the end after it; a grandchild may go on writing for ever
 
 
 class LinePipe:
@@ -43,6 +46,9 @@ class LinePipe:
         self._scheduled = False  # a flush comes with the next turn of the loop
         self._pipe_full = False  # a flush comes when the pipe has room
         self._below_low: asyncio.Future[None] | None = None
+        self._rest: Iterator[Line | Discarded] | None = None  # of a read with many lines; nothing is read until they are taken
+        self._after_rest: Callable[[], None] | None = None
+        self._last_reads = _LAST_READS
 
     async def perform(self, action: Performable) -> None:
         """Write a message at once when it is alone, with the others of this turn of the loop otherwise.
@@ -170,7 +176,33 @@ class LinePipe:
         else:
             self._end_of_output()
 
-    def _take(self, lines: Sequence[bytes | bytearray | Discarded]) -> None:
+    def _take(self, lines: Sequence[Line | Discarded]) -> None:
+        if len(lines) <= _AT_ONCE:
+            self._tell(lines)
+            return
+        if self._out >= 0:
+            self._loop.remove_reader(self._out)
+        self._rest = iter(lines)
+        self._take_some()
+
+    def _take_some(self) -> None:
+        """The next of many lines; then others have their turn, and after the last line reading goes on."""
+        if self._rest is None:
+            return
+        lines = list(islice(self._rest, _AT_ONCE))
+        if self._report is not None and not self._closing:
+            self._tell(lines)
+            if len(lines) == _AT_ONCE:
+                self._loop.call_soon(self._take_some)
+                return
+        self._rest = None
+        if self._out >= 0:
+            self._loop.add_reader(self._out, self._readable)
+        after, self._after_rest = self._after_rest, None
+        if after is not None:
+            after()
+
+    def _tell(self, lines: Sequence[Line | Discarded]) -> None:
         report = self._report
         if report is None or self._closing:  # still read, so that a server that writes without end can be asked to leave
             return
@@ -179,6 +211,16 @@ class LinePipe:
                 report(Oversized(line.head, line.tail, line.size, self._frame_limit))
             else:
                 report(Received(line))  # type: ignore[arg-type]  # `type() is` is cheaper than isinstance, but does not narrow
+
+    def _read_last(self) -> bool:
+        """Take what is left in the pipe; ``False`` where there is so much that ``_finish`` is called again after it."""
+        while self._rest is None and self._out >= 0 and self._last_reads > 0:
+            self._last_reads -= 1
+            self._readable()
+        if self._rest is None:
+            return True
+        self._after_rest = self._finish
+        return False
 
     def _within_grace(self) -> None:
         if self._timer is None and self._report is not None:

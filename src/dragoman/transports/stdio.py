@@ -18,7 +18,6 @@ from dragoman.transports.process import Child, spawn
 log = logging.getLogger("dragoman.stdio")
 
 _TAIL: Final = 4096
-_LAST_READS: Final = 8  # what a pipe holds at the exit, and the end after it; a grandchild may go on writing for ever
 _LAUNCHER_WORDS: Final = frozenset({"-y", "--yes", "-q", "--quiet", "-u", "-m", "run", "exec", "x", "tool"})
 
 
@@ -145,11 +144,10 @@ class StdioTransport(LinePipe):
         if child is None or report is None:
             return
         self._out = child.stdout
-        if not self._closing:
-            for _ in range(_LAST_READS):
-                if self._out < 0:
-                    break
-                self._readable()
+        if self._closing:
+            self._take_some()  # nothing of it is told; the pipe is read on
+        elif not self._read_last():
+            return
         self._stderr_readable()
         if self._report is None:  # reading the rest may have got here first
             return

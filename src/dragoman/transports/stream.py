@@ -12,7 +12,6 @@ from dragoman.transports.pipe import LinePipe
 
 CONNECT_S: Final = 5.0
 FLUSH_S: Final = 1.0
-_LAST_READS: Final = 8  # what a socket holds when the peer has hung up
 
 
 class StreamTransport(LinePipe):
@@ -85,11 +84,8 @@ class StreamTransport(LinePipe):
         self._end("hung up")
 
     def _finish(self) -> None:
-        for _ in range(_LAST_READS):
-            if self._out < 0:
-                return
-            self._readable()
-        self._end("closed its input" if self._input_broken else "hung up")
+        if self._read_last():
+            self._end("closed its input" if self._input_broken else "hung up")
 
     def _end(self, reason: str) -> None:
         connection, self._socket = self._socket, None
@@ -100,6 +96,7 @@ class StreamTransport(LinePipe):
         self._loop.remove_writer(connection.fileno())
         connection.close()
         self._in = self._out = -1
+        self._rest = None
         if self._timer is not None:
             self._timer.cancel()
         self._backlog.clear()

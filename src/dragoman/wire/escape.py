@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+SHOWN_CHARS: Final = 8_000
+"""The most of a message that is shown: what a server said in it may be of any length."""
+
 _C0_BUT_TAB_AND_NEWLINE: Final = "".join(chr(n) for n in range(0x20) if n not in (0x09, 0x0A)) + "\x7f"
 _DELETE_INLINE: Final = (_C0_BUT_TAB_AND_NEWLINE + "\n\t").encode()
 _DELETE: Final = _C0_BUT_TAB_AND_NEWLINE.encode()
@@ -60,6 +63,15 @@ def escape_inline(text: str) -> str:
         if len(raw.translate(None, _DELETE_INLINE)) == len(raw):
             return text
     return _INLINE.sub(_visible, text)
+
+
+def harmless(text: str, *, inline: bool = False) -> str:
+    """``text`` escaped for a terminal (or a place inside a line) and cut at ``SHOWN_CHARS``, for what may quote a server."""
+    escape = escape_inline if inline else escape_for_terminal
+    shown = escape(text[:SHOWN_CHARS])
+    if len(shown) <= SHOWN_CHARS >= len(text):
+        return shown
+    return f"{shown[:SHOWN_CHARS]}… (cut; {len(text)} characters in all)"
 
 
 def escape_json(text: str) -> str:

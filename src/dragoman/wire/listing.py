@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Raw
 
 from dragoman.wire import apps
-from dragoman.wire.envelope import decode_any, decode_members
+from dragoman.wire.envelope import decode_members
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.icons import without_bad_icons
+from dragoman.wire.lenient import member_of
 from dragoman.wire.results import decode_each
 from dragoman.wire.templates import Value, expand
 
@@ -189,9 +190,7 @@ def decode_page(raw: Raw | bytes, member: str) -> Page:
         without_bad_icons(items, f"/{member}", problems)
     if member not in members:
         problems.append(Flaw(f"/{member}", "missing"))
-    cursor = decode_any(members["nextCursor"]) if "nextCursor" in members else None
-    ttl = decode_any(members["ttlMs"]) if "ttlMs" in members else None
-    scope = decode_any(members["cacheScope"]) if "cacheScope" in members else None
+    cursor, ttl, scope = (member_of(members, name, problems) for name in ("nextCursor", "ttlMs", "cacheScope"))
     return Page(
         items,
         problems,

@@ -58,6 +58,14 @@ REMOVED_IN_MODERN: Final[dict[str, str]] = {
     "tasks/list": "tasks/get for each",
 }
 
+# Notices of a client that the stateless era no longer has, with why.
+NOTICES_REMOVED_IN_MODERN: Final[dict[str, str]] = {
+    "notifications/initialized": "there is no handshake",
+    "notifications/roots/list_changed": "the server asks for roots inside of each request that needs them",
+    "notifications/progress": "a client answers no requests there",
+    "notifications/tasks/status": "a client answers no requests there",
+}
+
 # Requests whose modern result may be input_required.
 MULTI_ROUND: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 from dragoman.wire.content import Content, KnownContent, ResourceContents, TextContent, decode_blocks, marker
 from dragoman.wire.envelope import decode_any, decode_members
 from dragoman.wire.flaw import Flaw
+from dragoman.wire.lenient import member_of
 
 T = TypeVar("T")
 
@@ -143,11 +144,7 @@ def _salvage_tool_result(raw: Raw | bytes) -> ToolResult:
             # One block where a list belongs: several servers do this.
             content, problems = decode_blocks([items], "/content")
             problems.insert(0, Flaw("/content", "expected an array of content blocks"))
-    try:
-        flag = decode_any(members["isError"]) if "isError" in members else False
-    except (msgspec.DecodeError, RecursionError) as exc:
-        flag = None
-        problems.append(Flaw("/isError", str(exc)))
+    flag = member_of(members, "isError", problems)
     if flag is not None and not isinstance(flag, bool):
         problems.append(Flaw("/isError", f"expected true or false, got {flag!r}"))
     return ToolResult(content, members.get("structuredContent", UNSET), bool(flag), raw, tuple(problems))
@@ -233,5 +230,5 @@ def decode_prompt_result(raw: Raw | bytes) -> PromptResult:
         blocks, wrong = decode_blocks([shape.content], f"/messages/{index}/content")
         problems += wrong
         messages.append(PromptMessage(shape.role, blocks[0]))
-    description = decode_any(members["description"]) if "description" in members else None
+    description = member_of(members, "description", problems)
     return PromptResult(description if isinstance(description, str) else None, tuple(messages), tuple(problems), raw)
