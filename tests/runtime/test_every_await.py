@@ -193,29 +193,32 @@ async def test_opening_of_a_client(act: str, when: Moment) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("when", MOMENTS)
-@pytest.mark.parametrize("act", ["cancel", "close"])
+@pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize(("name", "doing"), [("modern-http-json", talks.haggle), ("legacy-http-events", talks.captain)])
 async def test_call_of_a_client_on_http(name: str, doing: talks.Step, act: str, when: Moment) -> None:
     """Exchanges are ended with their call, and those of nobody else; no socket stays open."""
+    clock = LoopClock(asyncio.get_running_loop())
     other = talks.price if name == "modern-http-json" else talks.count
 
     async def attempt(step: int) -> Stepped:
         before, files = asyncio.all_tasks(), descriptors()
         async with replay_http(talks.FOLDER / f"{name}.jsonl") as server:
-            mine = talks.client(talks.TALKS[name], server.url)
+            mine = talks.client(talks.TALKS[name], server.url, timeout_s=TIMEOUT_S)
             await mine.open()
             closing: list[asyncio.Task[None]] = []
 
             def act_now() -> None:
                 if act == "cancel":
                     task.cancel()
+                elif act == "timeout":
+                    clock._ahead += TIMEOUT_S + 1
                 else:
                     closing.append(asyncio.create_task(mine.close()))
 
             stepped = Stepped(_call(doing, mine), step, act_now, when)
             task = asyncio.create_task(_awaited(stepped))
             await ending(task)
-            if act == "cancel" or not stepped.acted:
+            if act != "close" or not stepped.acted:
                 assert (await asyncio.wait_for(other(mine), 20)).text in ("12 dinar", "1 2")
                 assert table(mine) == (0, 0, 0)
             for one in closing:
