@@ -163,6 +163,7 @@ def forget_log() -> None:
         for handler in ours:
             logger.removeHandler(handler)
         logger.setLevel(logging.NOTSET)
+        logging.getLogger("dragoman.server").setLevel(logging.NOTSET)
         logger.propagate = True
 
 
@@ -172,6 +173,8 @@ def show_log(settings: Settings) -> None:
     logger = logging.getLogger("dragoman")
     logger.addHandler(_Lines(settings))
     logger.setLevel(logging.INFO if settings.verbose else logging.WARNING)
+    # A server's own words are no warnings of ours: `dragoman logs` has them.
+    logging.getLogger("dragoman.server").setLevel(logging.INFO if settings.verbose else logging.CRITICAL + 1)
     logger.propagate = False
 
 

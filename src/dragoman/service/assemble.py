@@ -38,6 +38,7 @@ from dragoman.service.context import Context
 from dragoman.service.credentials import Credentials
 from dragoman.service.plumbing import Plumbing
 from dragoman.service.restarts import Wishes
+from dragoman.service.voices import Voice
 from dragoman.transports.logfile import LogFile
 from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
@@ -256,14 +257,15 @@ def spec_of(
             **options,
             **client,
         }
+        if not log_file:
+            log_file.append(LogFile(context.log_path(server.name, file=server.source.file if server.source else None, claim=True)))
+        common["on_log"] = Voice(server.name, log_file[0].write, context.redactor.redact_text, common.get("on_log")).heard
         if launch.command is None:
             assert launch.url is not None
             web = {"connect_s": server.connect_s, "idle_s": server.idle_s}
             return Client(
                 launch.url, headers=launch.headers, **{**{key: value for key, value in web.items() if value is not None}, **common}
             )
-        if not log_file:
-            log_file.append(LogFile(context.log_path(server.name, file=server.source.file if server.source else None, claim=True)))
         return Client(
             list(launch.command),
             env=launch.env,

@@ -33,8 +33,8 @@ class ServerLog:
         log = _left_behind(name, context)
         if log is None or name in context.config.servers:
             server = find_server(name, context.config)
-            if server.command is None:
-                raise ConfigError(f"the server {name} is reached by URL: it has no stderr here", hint="see its operator's logs")
+            if server.command is None and log is None:
+                raise ConfigError(f"the server {name} is reached by URL and has sent no messages so far", hint="see its operator's logs")
             with contextlib.suppress(ConfigError):  # the redactor learns what the server was given
                 resolve_server(server, context.env, context.redactor)
             log = context.log_path(name)
