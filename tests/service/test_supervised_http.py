@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from dragoman import AuthRequired, Host
 from dragoman.errors import ConnectFailed
-from tests.runtime.fakes import Json, LoopClock, until
+from tests.runtime.fakes import Json, LoopClock, until, words
 from tests.runtime.http_fakes import Dialect, serving
 from tests.service.hosting import configured
-from tests.transports.loopback import Exchange
+from tests.transports.loopback import Exchange, result
 
 TOKEN = "tok-8f2c1d9e7b6a"
 
 
 @pytest.fixture
 async def clock() -> LoopClock:
-    import asyncio
-
     return LoopClock(asyncio.get_running_loop())
 
 
@@ -74,6 +73,29 @@ async def test_no_call_goes_to_a_server_that_turned_one_away_until_the_credentia
             assert host.slots["far"].state == "down"
             at(tmp_path, dialect.url, "another-and-a-longer-one")
             assert (await host.call("far.echo", {"text": "hi"})).ok
+
+
+async def test_call_that_was_taken_before_is_not_lost(tmp_path: Path) -> None:
+    """Another one was turned away; this one may have done its work already."""
+    held: list[tuple[Exchange, Json]] = []
+
+    async def odd(_: Dialect, exchange: Exchange, message: Json) -> bool:
+        if message.get("method") != "tools/call":
+            return False
+        if message["params"]["arguments"]["text"] == "slow":
+            held.append((exchange, message))
+            await asyncio.Event().wait()
+        exchange.reply("401 Unauthorized", b"expired", "text/plain", WWW_Authenticate="Bearer")
+        return True
+
+    async with serving("legacy", odd) as dialect, Host.from_config(at(tmp_path, dialect.url)) as host:
+        slow = asyncio.create_task(host.call("far.echo", {"text": "slow"}))
+        await until(lambda: bool(held))
+        assert isinstance((await host.call("far.echo", {"text": "x"})).error, AuthRequired)
+        assert host.slots["far"].state == "down"
+        exchange, asked = held[0]
+        exchange.reply_json(result(asked["id"], **words("done")))
+        assert (await slow).ok
 
 
 async def test_restart_tries_a_server_that_did_not_accept_us(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from dragoman.errors import CallFailed, ConnectFailed, DragomanError, ServerError
+from dragoman.errors import AuthRequired, CallTimeout, ConnectFailed, ConnectionLost, DragomanError
 from dragoman.runtime import vitals
 from dragoman.runtime.client import Client
 from dragoman.runtime.slots import Slot
@@ -126,17 +126,18 @@ class Heartbeat:
         began = loop.time()
         try:
             await client.ping(timeout_s=min(ANSWER_S, slot.spec.heartbeat_s))
-        except ServerError:
-            watch.misses = 0  # "method not found" is an answer
-            slot.answered((loop.time() - began) * 1000)
-        except CallFailed as exc:
+        except AuthRequired as exc:
+            slot.refused(exc)
+        except (ConnectionLost, CallTimeout) as exc:
             watch.misses += 1
             log.info("%s: heartbeat %d of %d missed: %s", slot.name, watch.misses, MISSES, exc)
             if watch.misses >= MISSES:
                 reason = f"{slot.name} answered none of {MISSES} heartbeats and counts as dead"
                 slot.lost(ConnectFailed(reason, server=slot.name, hint=f"dragoman logs {slot.name}"))
         except DragomanError as exc:
+            watch.misses = 0  # "method not found" is an answer, and so is one that cannot be read
             log.debug("%s: heartbeat: %s", slot.name, exc)
+            slot.answered((loop.time() - began) * 1000)
         else:
             watch.misses = 0
             slot.answered((loop.time() - began) * 1000)

@@ -31,6 +31,8 @@ log = logging.getLogger("dragoman")
 SlotState = Literal["disabled", "not approved", "configured", "starting", "ready", "idle", "backing off", "down", "stopped"]
 
 STOP_S: Final = 10.0
+#: Calls that a server took before it turned another one away get this long to end.
+LINGER_S: Final = 5.0
 
 
 Listed = Callable[["Slot", Client, tuple[Tool, ...]], None]
@@ -266,7 +268,7 @@ class Slot:
         credential = standing.credential_of(self.spec.credential)
         standing.name_credential(error, self.name, credential)
         if self.state == "ready":
-            self._put_away()
+            self._put_away(linger_s=LINGER_S)
             self._tried(self, 0.0, error)
             self._lock(error, credential)
 
@@ -349,18 +351,20 @@ class Slot:
         if self._closing is not None:
             await asyncio.wait([self._closing], timeout=STOP_S)
 
-    def _put_away(self) -> None:
-        """Use the client no more from now on, and close it in the background."""
+    def _put_away(self, *, linger_s: float = 0.0) -> None:
+        """Use the client no more from now on, and close it in the background, after what is on its way or ``linger_s``."""
         client, self.client = self.client, None
         catalog, self.catalog = self.catalog, None
         if client is not None and catalog is not None:
             self._settings, self._flaws = vitals.settings(client), catalog.problems
-            self._closing = asyncio.get_running_loop().create_task(self._close(client, catalog))
+            self._closing = asyncio.get_running_loop().create_task(self._close(client, catalog, linger_s))
             self._closing.add_done_callback(self._closed)
 
-    async def _close(self, client: Client, catalog: Catalog | None) -> None:
+    async def _close(self, client: Client, catalog: Catalog | None, linger_s: float = 0.0) -> None:
         if catalog is not None:
             await catalog.close()
+        if linger_s:
+            await vitals.quiet(client, linger_s)
         await client.close()
         if self.spec.when_down is not None:
             self.spec.when_down()

@@ -36,6 +36,11 @@ def traffic(link: Link) -> Traffic:
     return Traffic(delivery.answers, delivery.owed)
 
 
+async def quiet(link: Link, timeout_s: float) -> None:
+    """Wait until nothing that was asked over the connection waits for an answer, but no longer than that."""
+    await link._connected().driver.quiet(timeout_s)
+
+
 def settings(link: Link) -> Settings:
     """What was set up at the server (log level, subscribed resources), for :func:`restore`; what ``listen`` set up is not in it."""
     found = {key: params for key, params in link._reopening.settings.items() if key[1] not in link._uris}
