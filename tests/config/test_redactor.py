@@ -206,3 +206,10 @@ def test_secrets_added_from_many_threads_are_all_kept() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(work, range(64))) == {MASK}
     assert all(redactor.redact_text(f"secret-number-{number:03}") == MASK for number in range(64))
+
+
+@pytest.mark.parametrize("text", ["a credential: abcdef and more", "password=[redacted] x", "Cookie: abcdef", '{"token": "abcdef"}'])
+def test_what_was_masked_before_stays_as_it_is(text: str) -> None:
+    """Errors are cleaned where they are made and again where they are told."""
+    once = Redactor().redact_text(text)
+    assert Redactor().redact_text(once) == once

@@ -29,13 +29,13 @@ class Most:
 class Life:
     """A slot, a new fake server for each start, and what it told."""
 
-    def __init__(self, *, era: str = "legacy", **spec: Any) -> None:
+    def __init__(self, *, era: str = "legacy", on_demand: bool = False, **spec: Any) -> None:
         self.era = era
         self.started: list[FakeServer] = []
         self.alerts: list[Alert] = []
         self.errors: list[BaseException] = []  # of the next starts
         known = ServerSpec(name="fake", make_client=self._make, rules=Rules("fake"), **spec)
-        self.slot = Slot(known, {}, lambda *_: None, lambda *_: None, alert=self.alerts.append, jitter=Most())
+        self.slot = Slot(known, {}, lambda *_: None, lambda *_: None, alert=self.alerts.append, on_demand=on_demand, jitter=Most())
 
     def _make(self, **options: Any) -> Client:
         server = FakeServer(era=self.era)
@@ -223,6 +223,17 @@ async def test_turned_away_for_its_credential_it_stays_down_until_that_changes(c
     assert (await life.slot.connected()).is_open
     assert life.told == ["server down", "server up"]
     await life.slot.stop()
+
+
+async def test_server_that_never_ran_is_news_only_where_nobody_waits_for_it(clock: LoopClock) -> None:
+    """A command that starts its server has the error; a host that starts all of them has nobody else to tell."""
+    for on_demand, told in ((True, []), (False, ["server down"])):
+        life = Life(on_demand=on_demand)
+        life.errors = [SpawnFailed("cannot start")]
+        with pytest.raises(SpawnFailed):
+            await life.slot.connected()
+        assert (life.slot.state, life.told) == ("down", told)
+        await life.slot.stop()
 
 
 async def test_restart_forgets_that_it_was_turned_away() -> None:

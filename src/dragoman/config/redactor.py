@@ -134,6 +134,8 @@ def _mask_named(text: str, small: str) -> str:
         if found is None:
             continue
         value = found[found.lastindex or 0]
+        if value in (MASK, MASK[:-1]):  # it was masked before; a value outside of quotes ends at a bracket
+            continue
         quoted = 2 if value.startswith('\\"') else int(value[0] in "\"'")
         pieces += (text[done : found.end() - len(value) + quoted], MASK)
         done = found.end()

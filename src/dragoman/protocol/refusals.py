@@ -85,7 +85,7 @@ class Refusal(msgspec.Struct, frozen=True):
     def failure(self, what: str = "") -> DragomanError:
         """The error for a person, after which nothing more is tried; ``what`` is put before the reason."""
         if self.wants_credential:
-            return AuthRequired(f"the server wants a credential: {self.reason}", hint=self.advice())
+            return AuthRequired(f"the server does not let us in: {self.reason}", hint=self.advice())
         return ConnectFailed(
             what + self.reason, status=self.status, body=self.body or None, retry_after_s=self.retry_after_s, hint=self.advice()
         )

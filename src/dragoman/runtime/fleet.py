@@ -131,7 +131,9 @@ class Fleet:
     def _insert(self, spec: ServerSpec) -> Slot:
         if spec.name in self._slots:
             raise ConfigError(f"there is a server {spec.name} already", hint="choose another name, or remove it first")
-        slot = self._slots[spec.name] = Slot(spec, self._options, self._listed, self._tried, changed=self._changed, alert=self.alerts)
+        slot = self._slots[spec.name] = Slot(
+            spec, self._options, self._listed, self._tried, changed=self._changed, alert=self.alerts, on_demand=self._lazy
+        )
         self.registry.set_server(spec.name, (), spec.rules)
         return slot
 

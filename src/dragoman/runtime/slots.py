@@ -65,6 +65,7 @@ class Slot:
         listed, tried: Are told, on the event loop; they do not raise.
         changed: The same, of another state.
         alert: Is told when the server is down, and up again.
+        on_demand: It is started only for somebody who wants it, and who learns what went wrong.
         clock, jitter: For tests.
 
     Attributes:
@@ -84,6 +85,7 @@ class Slot:
         *,
         changed: Changed | None = None,
         alert: AlertSink | None = None,
+        on_demand: bool = False,
         clock: Clock | None = None,
         jitter: Jitter | None = None,
     ) -> None:
@@ -100,7 +102,8 @@ class Slot:
         self.moved = asyncio.Event()
         self.gauge = Gauge()
         self._options = options
-        self._told_listed, self._tried, self._changed, self._alert = listed, tried, changed, alert
+        self._told_listed, self._tried, self._changed = listed, tried, changed
+        self._alert, self._on_demand = alert, on_demand
         self._clock = clock if clock is not None else LoopTime()
         self.supervisor = Supervisor(self._clock, remote=spec.remote, jitter=jitter)
         self._starting: asyncio.Task[Client] | None = None
@@ -205,6 +208,8 @@ class Slot:
                     self.state = "configured"
                 raise
             error = self._not_started(exc)
+            if standing.is_about_us(error):
+                standing.name_credential(error, self.name, credential)
             self._tried(self, (time.monotonic() - began) * 1000, error)
             if self.state == "starting":
                 self._failed(error, credential)
@@ -273,8 +278,7 @@ class Slot:
             self._lock(error, credential)
 
     def _failed(self, error: DragomanError, credential: Credential) -> None:
-        if isinstance(error, AuthRequired) or (isinstance(error, ConnectFailed) and error.status in (401, 403)):
-            standing.name_credential(error, self.name, credential)
+        if standing.is_about_us(error):
             self._lock(error, credential)
         else:
             self._just_crashed = False
@@ -294,7 +298,8 @@ class Slot:
         self.error, self.state = error, state
         log.info("%s is %s: %s; %s", self.name, state, standing.sentence(error), what_next)
         self._move()
-        if state == "down" and not self._told_down:
+        # Who wanted a server that never ran has the error; nobody else ever counted on it.
+        if state == "down" and not self._told_down and (self._was_up or not self._on_demand):
             self._told_down = True
             self._tell("server down", f"{self.name} is down: {standing.sentence(error)}; {what_next}")
 

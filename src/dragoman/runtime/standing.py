@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from dragoman.errors import ConfigError, ConnectFailed, DragomanError, SpawnFailed, TransportError
+from dragoman.errors import AuthRequired, ConfigError, ConnectFailed, DragomanError, SpawnFailed, TransportError
 from dragoman.transports.base import Closed
 
 
@@ -34,6 +34,11 @@ def credential_of(read: Callable[[], Credential] | None) -> Credential:
         return read()
     except ConfigError as exc:
         return Credential(f"unreadable: {exc}", "", "")
+
+
+def is_about_us(error: DragomanError) -> bool:
+    """Whether the server does not want who we are: trying again is in vain until that is somebody else."""
+    return isinstance(error, AuthRequired) or (isinstance(error, ConnectFailed) and error.status in (401, 403))
 
 
 def name_credential(error: DragomanError, name: str, credential: Credential) -> None:
