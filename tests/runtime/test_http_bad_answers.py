@@ -180,6 +180,7 @@ async def fails(era: str, answer: Answer, **options: Any) -> DragomanError:
         assert (await mine.call_tool("echo", {"text": "after"})).text == "after"
         assert server.count("POST tools/call") == 3  # nothing was sent twice
         assert str(caught.value.server) == server.url
+        assert str(caught.value).count(server.url) == 1  # named, and once
     return caught.value
 
 

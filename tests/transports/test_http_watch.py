@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from dragoman.transports import http_watch
@@ -131,3 +132,25 @@ async def test_stream_that_is_quiet_before_its_answer_stays(era: str, monkeypatc
 
     async with serving(era, odd) as server, client(server.url) as mine:
         assert (await mine.call_tool("echo", {})).text == "late"
+
+
+@pytest.mark.parametrize("events", [True, False])
+async def test_answer_that_takes_longer_than_a_silence_may_is_read_if_it_goes_on(events: bool) -> None:
+    """Our contract: ``idle_s`` is about silence, not about time."""
+    whole = msgspec.json.encode(result(1, ok=True))
+
+    async def handler(asked: Asked) -> None:
+        if events:
+            asked.start_events()
+        else:
+            asked.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(20):
+            asked.chunk(b": wait\n\n" if events else b" ")
+            await asyncio.sleep(0.05)
+        asked.chunk(b"data: " + whole + b"\n\n" if events else whole)
+        asked.finish()
+
+    async with loopback(handler) as server, opened(server.url, idle_s=0.5) as (transport, recorder):
+        await transport.perform(request(1))
+        await recorder.ended(1)
+        assert recorder.messages(1) == [result(1, ok=True)]
