@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,20 @@ def test_where_there_is_no_log_it_says_why(name: str, says: str, folder: Path) -
     assert done.code == (0 if name == "h" else 2)
     assert says in done.err
     assert done.out == ""
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_is_no_plain_file_is_named_and_does_not_hang(kind: str, folder: Path, dragoman_home: Path) -> None:
+    """A FIFO would never open, and a device never end."""
+    for name in ("h.log", "h.log.1"):
+        path = dragoman_home / "logs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "fifo":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+    done = run("logs", "h", cwd=folder)
+    assert done.code == 2
+    assert "h.log: cannot be read: it is no plain file" in done.err
+    (dragoman_home / "logs" / "h.log").unlink()
+    assert run("logs", "h", cwd=folder).out == ""

@@ -68,3 +68,15 @@ def test_closed_log_opens_again(tmp_path: Path) -> None:
         log.close()
         log.close()
     assert (tmp_path / "a").read_bytes() == b"ab"
+
+
+def test_fifo_in_the_place_of_the_log_is_refused_without_waiting_for_a_reader(tmp_path: Path) -> None:
+    """The server's stderr would wait for ever, and the event loop with it."""
+    os.mkfifo(tmp_path / "a")
+    log = LogFile(tmp_path / "a")
+    with pytest.raises(OSError, match="No such device"):
+        log.write(b"x")
+    reader = os.open(tmp_path / "a", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(OSError, match="no plain file"):
+        log.write(b"x")
+    os.close(reader)

@@ -56,6 +56,7 @@ from dragoman.wire.envelope import (
     encode,
 )
 from dragoman.wire.methods import CANCELLED, INITIALIZED
+from dragoman.wire.plain import encode_plainly
 from dragoman.wire.revisions import ALL, Era
 
 State = Literal["new", "handshaking", "open", "closed"]
@@ -186,7 +187,7 @@ class Connection:
             The id; ids are integers counting from 1, never used again on this connection.
 
         Raises:
-            LocalProtocolError: Not open, not declared by the peer, or the params cannot be written as JSON.
+            LocalProtocolError: Not open, not declared by the peer, or the params are no JSON.
         """
         if self.state != "open":
             raise LocalProtocolError(f"{method} cannot be sent: the connection is {self.state}")
@@ -195,7 +196,7 @@ class Connection:
         request_id = self._pending.open(method)
         try:
             body = self._stamp.params(params, request_id if progress else None, meta)
-            message = encode(Request(request_id, method, body))
+            message = encode_plainly(Request(request_id, method, body), params)
         except (TypeError, ValueError, msgspec.MsgspecError, RecursionError, LocalProtocolError) as exc:
             self._pending.settle(request_id)
             if isinstance(exc, LocalProtocolError):

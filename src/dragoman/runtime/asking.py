@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -227,6 +227,8 @@ class Asker:
 
 def _checked(roots: Roots) -> Roots:
     if not callable(roots):
+        if isinstance(roots, str) or not isinstance(roots, Iterable):
+            raise LocalProtocolError(f"roots must be a list of folders or file:// URIs, got {roots!r:.80}")
         for item in roots:
             _root(item)
     return roots

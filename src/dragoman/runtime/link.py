@@ -28,6 +28,7 @@ from dragoman.runtime.mirrors import Mirrors
 from dragoman.runtime.opening import Opening, check_revision
 from dragoman.runtime.reopening import SETTINGS, Reopening
 from dragoman.runtime.session import CallOptions, Session
+from dragoman.runtime.settings import check_frame_limit, check_names, check_place, check_seconds, check_stop, check_target
 from dragoman.runtime.subscriptions import Uris
 from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, Web, fallback_for, positive, transport_for
 from dragoman.runtime.tasks import Tasks
@@ -135,8 +136,12 @@ class Link:
         guardian: bool = True,
     ) -> None:
         check_revision(revision)
-        if not (timeout_s > 0 and connect_timeout_s > 0):
-            raise LocalProtocolError("deadlines must be positive numbers of seconds")
+        check_target(target)
+        check_seconds(timeout_s=timeout_s, connect_timeout_s=connect_timeout_s)
+        check_stop(stop_s)
+        check_frame_limit(frame_limit)
+        check_names(name=name, version=version)
+        check_place(env, inherit, base_env, headers, cwd)
         web = Web(headers, positive("connect_s", connect_s), positive("idle_s", idle_s))
         asker = Asker(roots=roots, on_sampling=on_sampling, on_elicitation=on_elicitation, layers=ask_layers)
         make, shown, key = transport_for(
@@ -265,6 +270,8 @@ class Link:
             options = options.copy() if options is not None else {}
             options["meta"] = {META_LOG_LEVEL: self._log_level, **(options.get("meta") or {})}
         wait_s = self.timeout_s if timeout_s is None else timeout_s
+        if type(wait_s) is not float and type(wait_s) is not int:
+            check_seconds(timeout_s=wait_s)
         began = time.monotonic()
         try:
             result = await session.request(method, params, wait_s, options)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -88,7 +90,7 @@ class ServerLog:
             return None
         if file is None or not os.path.samestat(there, os.fstat(file.fileno())):
             with contextlib.suppress(OSError):
-                return self.path.open("rb")
+                return _regular(self.path)
             return None
         if there.st_size < file.tell():
             file.seek(0)
@@ -98,7 +100,7 @@ class ServerLog:
     def _read(self) -> tuple[list[bytes], bytes, BinaryIO | None]:
         """The lines of the current file, what was begun after the last of them, and the file, read to its end."""
         try:
-            file = self.path.open("rb")
+            file = _regular(self.path)
         except FileNotFoundError:
             return [], b"", None
         except OSError as exc:
@@ -117,9 +119,23 @@ class ServerLog:
 
 def _older_lines(path: Path) -> list[bytes]:
     try:
-        return path.with_name(f"{path.name}.1").read_bytes().removesuffix(b"\n").split(b"\n")
+        with _regular(path.with_name(f"{path.name}.1")) as file:
+            return file.read().removesuffix(b"\n").split(b"\n")
     except OSError:
         return []
+
+
+def _regular(path: Path) -> BinaryIO:
+    """The file, opened without waiting: a FIFO would never open, and a device never end.
+
+    Raises:
+        OSError: It cannot be opened, or is no plain file.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return os.fdopen(fd, "rb")
 
 
 def _left_behind(name: str, context: Context) -> Path | None:
