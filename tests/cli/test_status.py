@@ -80,12 +80,15 @@ def test_status_fits_the_terminal_it_is_shown_on(tmp_path: Path) -> None:
 
 def test_restart_says_honestly_what_it_did(tmp_path: Path) -> None:
     """No process is kept between commands: exit 0 if it answers, 4 if it does not, 2 if there is no such server."""
-    file = config(tmp_path, h=LEGACY, gone=["no-such-program-anywhere"])
+    file = config(tmp_path, h=LEGACY, gone=["no-such-program-anywhere"], dies=[sys.executable, "-c", "raise SystemExit('no key')"])
     fine = run("--config", str(file), "restart", "h", cwd=tmp_path)
     assert fine.code == 0
     assert "h answers" in fine.out
     assert "no server is kept running" in fine.err
     assert run("--config", str(file), "restart", "gone", cwd=tmp_path).code == 4
+    died = run("--config", str(file), "restart", "dies", cwd=tmp_path)
+    assert died.code == 4
+    assert "error: dies exited with status 1 before it answered\n" in died.err, "no announcement of last words that do not follow"
     unknown = run("--config", str(file), "restart", "gon", cwd=tmp_path)
     assert unknown.code == 2
     assert "did you mean gone?" in unknown.err

@@ -12,6 +12,7 @@ from dragoman.errors import DragomanError
 from dragoman.runtime import vitals as clients
 from dragoman.runtime.gauges import BreakerState, Seen, Vitals, vitals
 from dragoman.runtime.slots import Slot
+from dragoman.runtime.standing import sentence
 from dragoman.wire.listing import Tool
 
 log = logging.getLogger("dragoman")
@@ -56,7 +57,7 @@ class Watching:
 
     def checked(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
         """Somebody looked at a server: a connection was tried, or a heartbeat."""
-        slot.gauge.look(Seen(at=time.time(), ok=error is None, ms=ms, error=None if error is None else str(error)))
+        slot.gauge.look(Seen(at=time.time(), ok=error is None, ms=ms, error=None if error is None else sentence(error)))
         self.changed(slot)
 
     def changed(self, slot: Slot) -> None:
