@@ -178,7 +178,10 @@ REQUIREMENTS = (
         "2025-11-25",
         "The error that wants URLs visited first is understood, and the request repeated.",
         "client/elicitation#url-elicitation-required-error",
-        open="the error is handed on with its data; nothing runs the elicitations in it",
+        tests=(
+            "tests/runtime/test_visits.py::test_call_is_sent_once_more_when_the_person_agreed_to_every_address",
+            "tests/runtime/test_visits.py::test_refusal_that_stays_is_raised_with_what_to_do",
+        ),
     ),
     Req(
         "R-ELIC-19",

@@ -24,7 +24,11 @@ REQUIREMENTS = (
         "2024-11-05 to 2025-11-25",
         "Pings may be sent from time to time.",
         "basic/utilities/ping",
-        open="nothing pings by itself; `Client.ping` is there for programs",
+        tests=(
+            "tests/runtime/test_heartbeat.py::test_silent_server_is_asked_every_minute",
+            "tests/runtime/test_heartbeat.py::test_three_misses_in_a_row_mean_dead",
+            "tests/runtime/test_heartbeat.py::test_zero_switches_it_off",
+        ),
     ),
     Req(
         "R-PING-03",

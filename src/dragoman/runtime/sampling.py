@@ -5,7 +5,12 @@ Source: MCP 2025-11-25 and 2026-07-28 client/sampling#message-content-constraint
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from typing import Any, Final
+
+from dragoman.wire.envelope import INTERNAL_ERROR, ErrorBody
+
+MAX_A_MINUTE: Final = 60
 
 
 def flaw_of_ask(params: dict[str, Any], *, tools: bool) -> str | None:
@@ -50,3 +55,37 @@ def is_answer(result: Any) -> bool:
         and isinstance(result.get("model"), str)
         and isinstance(result.get("content"), dict | list)
     )
+
+
+def fitted(result: Any, revision: str) -> Any:
+    """The result as a server of ``revision`` can read it: before 2025-11-25 content is one block.
+
+    Several blocks of text become one; with any other several the answer is an error.
+    """
+    if not isinstance(result, dict) or revision >= "2025-11-25" or not isinstance(blocks := result.get("content"), list):
+        return result
+    if len(blocks) == 1:
+        return {**result, "content": blocks[0]}
+    if blocks and all(isinstance(block, dict) and block.get("type") == "text" for block in blocks):
+        return {**result, "content": {"type": "text", "text": "\n".join(str(block.get("text", "")) for block in blocks)}}
+    return ErrorBody(INTERNAL_ERROR, f"the answer has {len(blocks)} blocks of content; revision {revision} has room for one")
+
+
+class Rate:
+    """How often a server may ask a model by way of us: so many times in any minute.
+
+    A loop of tools in the handshake eras is a row of such asks, so this bounds it too.
+    """
+
+    def __init__(self, most: int = MAX_A_MINUTE) -> None:
+        self._most = most
+        self._times: deque[float] = deque()
+
+    def allows(self, now: float) -> bool:
+        """Whether one more at ``now`` (seconds of any clock) is within the rate; it counts if so."""
+        while self._times and now - self._times[0] >= 60.0:
+            self._times.popleft()
+        if len(self._times) >= self._most:
+            return False
+        self._times.append(now)
+        return True

@@ -18,8 +18,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import CallFailed, CallTimeout, InvalidResult
 from dragoman.protocol.events import Peer, ProgressReceived, short
-from dragoman.runtime.asking import Asker
+from dragoman.runtime.asking import DECLINED, Asker
 from dragoman.runtime.driver import Driver
+from dragoman.runtime.sampling import MAX_A_MINUTE, Rate, fitted
 from dragoman.wire.envelope import EMPTY, ErrorBody, RequestId
 from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.methods import (
@@ -35,6 +36,7 @@ from dragoman.wire.methods import (
 
 log = logging.getLogger("dragoman")
 
+SAMPLING: Final = "sampling/createMessage"
 MAX_ROUNDS: Final = 10
 CHANGES: Final = frozenset({TOOLS_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED, RESOURCE_UPDATED})
 
@@ -103,6 +105,7 @@ class Session:
         self.takes_tasks = False
         self._on_notification = on_notification
         self._on_log = on_log
+        self._samplings = Rate()
 
     # --- handlers of the driver ---------------------------------------------------------------------------------
 
@@ -138,6 +141,10 @@ class Session:
 
     async def on_ask(self, method: str, params: Raw) -> Any:
         """A legacy server's request."""
+        if method == SAMPLING:
+            if not self._samplings.allows(asyncio.get_running_loop().time()):
+                return ErrorBody(DECLINED, f"more than {MAX_A_MINUTE} samplings in a minute")
+            return fitted(await self.asker.handle(self.label, method, params, "legacy"), self.peer.revision)
         if not self.asker.waits_for_a_person(method):
             return await self.asker.handle(self.label, method, params, "legacy")
         driver = self.driver
