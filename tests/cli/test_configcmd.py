@@ -32,7 +32,7 @@ def test_check_names_file_line_and_key(tmp_path: Path) -> None:
 
 def test_check_of_a_valid_file_says_so_with_its_warnings(tmp_path: Path) -> None:
     """Exit 0; a key that has no effect is told on stderr."""
-    (tmp_path / "dragoman.toml").write_text(GOOD + 'write = { tier = "L1", timeout_s = 3 }\n')
+    (tmp_path / "dragoman.toml").write_text(GOOD + 'write = { tier = "L1", preview = "x" }\n')
     done = run("config", "check", cwd=tmp_path)
     assert done.code == 0
     assert "valid, 1 server" in done.out

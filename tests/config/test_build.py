@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.load import parse
-from dragoman.config.model import Limits, ServerConfig, ToolConfig
+from dragoman.config.model import BreakerConfig, Limits, ServerConfig, ToolConfig
 from dragoman.errors import ConfigError
 
 FULL = """
@@ -24,21 +24,26 @@ timeout_s = 12
 revision = "2025-11-25"
 enabled = false
 default_tier = "L1"
-limits = { result_bytes = 5000, tools = 7 }
+max_timeout_s = 90
+breaker = { failures = 3, open_s = 20 }
+limits = { result_bytes = 5000, tools = 7, concurrent = 4, queue = 0, queue_s = 2 }
 
 [servers.files.tools]
 "read_*" = "L0"
 move_file = { tier = "L3", say = "Move {source} to {destination}" }
+read_log = { timeout_s = 5, max_timeout_s = 50, idempotent = true, stale_s = 600 }
 
 [servers.web]
 url = "https://example.test/mcp"
 connect_s = 2
 idle_s = 30.5
 headers = { Authorization = "Bearer ${env:TOKEN}" }
+breaker = false
 
 [policy]
 approval_timeout_s = 10.5
 retry_budget_per_turn = 0
+concurrent = 9
 allow_yes = false
 
 [alerts]
@@ -56,15 +61,22 @@ def test_every_supported_key_arrives_in_the_model() -> None:
     assert files.command == ("npx", "-y", "server", "/tmp/safe")
     assert (files.cwd, files.env, files.inherit) == ("work", {"LOG_LEVEL": "warn"}, ("GITHUB_TOKEN", "AWS_*"))
     assert (files.timeout_s, files.revision, files.enabled, files.default_tier) == (12.0, "2025-11-25", False, "L1")
-    assert files.limits == Limits(result_bytes=5000, tools=7)
-    assert files.tools == {"read_*": ToolConfig("L0"), "move_file": ToolConfig("L3", "Move {source} to {destination}")}
+    assert files.limits == Limits(result_bytes=5000, tools=7, concurrent=4, queue=0, queue_s=2.0)
+    assert (files.max_timeout_s, files.breaker) == (90.0, BreakerConfig(failures=3, open_s=20.0))
+    assert files.tools == {
+        "read_*": ToolConfig("L0"),
+        "move_file": ToolConfig("L3", "Move {source} to {destination}"),
+        "read_log": ToolConfig(timeout_s=5.0, max_timeout_s=50.0, idempotent=True, stale_s=600.0),
+    }
     web = config.servers["web"]
     assert (web.url, web.headers, web.command) == ("https://example.test/mcp", {"Authorization": "Bearer ${env:TOKEN}"}, None)
     assert (web.connect_s, web.idle_s, files.connect_s, files.idle_s) == (2.0, 30.5, None, None)
     assert (web.enabled, web.default_tier, web.limits) == (True, "L2", Limits())
+    assert web.breaker is None
     assert (config.policy.approval_timeout_s, config.policy.retry_budget_per_turn, config.policy.allow_yes) == (10.5, 0, False)
+    assert config.policy.concurrent == 9
     assert config.alerts.webhook == "https://hooks.example.test/${env:HOOK}"
-    assert config.warnings == ("dragoman.toml:29: policy.retry_budget_per_turn: has no effect yet",)
+    assert config.warnings == ()
 
 
 def test_webhook_of_a_project_file_is_not_used_and_that_is_said() -> None:
@@ -80,6 +92,14 @@ def test_an_empty_file_is_an_empty_configuration() -> None:
     config = parse("", Path("x.toml"))
     assert config.servers == {}
     assert (config.policy.approval_timeout_s, config.policy.retry_budget_per_turn, config.policy.allow_yes) == (300.0, 5, True)
+
+
+def test_the_breaker_is_on_unless_it_is_switched_off() -> None:
+    """Our contract: on by default, ten failures, five minutes."""
+    assert parse(S, Path("c.toml")).servers["s"].breaker == BreakerConfig(failures=10, open_s=300.0)
+    assert parse(S + "breaker = true\n", Path("c.toml")).servers["s"].breaker == BreakerConfig()
+    assert parse(S + "breaker = { failures = 3 }\n", Path("c.toml")).servers["s"].breaker == BreakerConfig(failures=3)
+    assert parse(S + "breaker = false\n", Path("c.toml")).servers["s"].breaker is None
 
 
 S = '[servers.s]\ncommand = ["x"]\n'
@@ -119,6 +139,15 @@ SENTENCES = [
     (S + "cwd = 1979-05-27\n", "c.toml:3: servers.s.cwd: expected text in quotes, got a date or time"),
     (S + "limits.tools = 1.5\n", "c.toml:3: servers.s.limits.tools: expected a whole number, got a number (1.5)"),
     (S + "[servers.s.tools]\na = 3\n", "c.toml:4: servers.s.tools.a: expected one of L0, L1, L2, L3, off, got 3"),
+    (
+        S + "breaker = 3\n",
+        "c.toml:3: servers.s.breaker: expected false, or a table as in { failures = 10, open_s = 300 }, got a number (3)",
+    ),
+    (S + "breaker = { failures = 0 }\n", "c.toml:3: servers.s.breaker.failures: must be at least 1, got 0"),
+    (S + "breaker = { after = 1 }\n", "c.toml:3: servers.s.breaker.after: unknown key"),
+    (S + "timeout_s = 9\nmax_timeout_s = 5\n", "c.toml:4: servers.s.max_timeout_s: cannot be below timeout_s (9), got 5"),
+    (S + "limits.concurrent = 0\n", "c.toml:3: servers.s.limits.concurrent: must be at least 1, got 0"),
+    (S + "tools.a = { idempotent = 'yes' }\n", "c.toml:3: servers.s.tools.a.idempotent: expected true or false, got text ('yes')"),
     # values out of range
     (S + "timeout_s = -1\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got -1"),
     (S + "timeout_s = inf\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got inf"),
@@ -247,12 +276,9 @@ def test_protection_that_nothing_enforces_is_refused_instead_of_ignored(text: st
 
 def test_keys_that_only_bring_comfort_are_loaded_with_a_warning() -> None:
     """Our choice."""
-    config = parse(S + "tools.t = { tier = 'L0', stale_s = 5, idempotent = true }\n", Path("c.toml"))
+    config = parse(S + "tools.t = { tier = 'L0', preview = 'x' }\n", Path("c.toml"))
     assert config.servers["s"].tools["t"].tier == "L0"
-    assert config.warnings == (
-        "c.toml:3: servers.s.tools.t.idempotent: has no effect yet",
-        "c.toml:3: servers.s.tools.t.stale_s: has no effect yet",
-    )
+    assert config.warnings == ("c.toml:3: servers.s.tools.t.preview: has no effect yet",)
 
 
 def server(text: str, path: str = "/etc/d/dragoman.toml") -> ServerConfig:

@@ -20,10 +20,11 @@ def test_a_configuration_is_shown_without_its_secrets_and_without_what_is_not_se
         "s": {
             "command": ["x"],
             "env": {"A_TOKEN": "[redacted]", "B": "${env:B}"},
+            "breaker": {"failures": 10, "open_s": 300.0},
             "enabled": True,
             "default_tier": "L2",
-            "limits": {"result_bytes": 1000000, "frame_bytes": 134217728, "tools": 10000},
-            "tools": {"a": {"tier": "L0", "say": None}},
+            "limits": {"result_bytes": 1000000, "frame_bytes": 134217728, "tools": 10000, "concurrent": 64, "queue": 256, "queue_s": 30.0},
+            "tools": {"a": {"tier": "L0"}},
         }
     }
     assert shown["path"] == "c.toml"

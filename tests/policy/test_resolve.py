@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dragoman.errors import NotAllowed, ToolChanged, UnknownTool
@@ -9,7 +11,7 @@ from dragoman.policy.chain import Call
 from dragoman.policy.flights import Flights
 from dragoman.policy.registry import ToolRegistry
 from dragoman.policy.resolve import Resolve
-from dragoman.policy.rules import Rules, ToolRule
+from dragoman.policy.rules import Rules, Settings, ToolRule
 from dragoman.testing.layers import spawn_layer
 from dragoman.wire.listing import Tool
 
@@ -114,3 +116,37 @@ async def test_a_catalog_that_is_not_loaded_yet_is_loaded_once() -> None:
 async def test_cancellation_goes_through() -> None:
     """Every layer."""
     await spawn_layer(Resolve(_registry(), Flights())).cancelled(Call(id="1", name="shop.list_items"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "watched", "expected"),
+    [
+        ({}, False, (20.0, None)),
+        ({}, True, (20.0, 200.0)),
+        ({"timeout_s": 3.0}, True, (3.0, None)),
+    ],
+)
+async def test_deadline_is_the_callers_else_the_tools_and_progress_moves_only_the_latter(
+    asked: dict[str, Any], watched: bool, expected: tuple[float, float | None]
+) -> None:
+    """Our contract: timeouts per tool; progress may extend up to a maximum, where it is looked at."""
+    registry = ToolRegistry()
+    rules = Rules("s", {"a": ToolRule("L0", timeout_s=20.0)}, defaults=Settings(timeout_s=30.0))
+    registry.set_server("s", [Tool(name="a"), Tool(name="b")], rules)
+    layer = spawn_layer(Resolve(registry, Flights()))
+    await layer(Call(id="1", name="s.a", on_progress=print if watched else None, **asked))
+    await layer(Call(id="2", kind="resource", server="s", name="x:y"))
+    first, second = layer.inside.calls
+    assert (first.timeout_s, first.max_timeout_s) == expected
+    assert second.timeout_s == 30.0
+
+
+async def test_a_maximum_that_a_person_set_counts_whoever_looks() -> None:
+    """Our contract: configurable; one below the deadline itself would make no sense."""
+    registry = ToolRegistry()
+    rules = Rules("s", {"*": ToolRule("L0", max_timeout_s=90.0), "b": ToolRule(timeout_s=100.0)}, defaults=Settings(timeout_s=30.0))
+    registry.set_server("s", [Tool(name="a"), Tool(name="b")], rules)
+    layer = spawn_layer(Resolve(registry, Flights()))
+    await layer(Call(id="1", name="s.a"))
+    await layer(Call(id="2", name="s.b"))
+    assert [(call.timeout_s, call.max_timeout_s) for call in layer.inside.calls] == [(30.0, 90.0), (100.0, 100.0)]

@@ -157,10 +157,10 @@ def test_the_order_is_the_one_that_is_explained() -> None:
     found = chain.registry.find("tool", "", "math.add")
     rows = chain.stack.explain(found)
     assert [row.layer for row in rows] == [name for name, _ in ORDER]
-    assert [row.place for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row.place for row in rows] == list(range(1, 12))
     assert all(row.why and row.here for row in rows)
     assert rows[1].here == "tier L2 by servers.math.tools.add"
-    assert rows[4].here.startswith("L2: nobody is there")
+    assert rows[5].here.startswith("L2: nobody is there")
 
 
 @pytest.mark.parametrize("arguments", [{}, {"a": 1, "z": 2}, {"a": [[]]}, {"a": "\ud800"}])

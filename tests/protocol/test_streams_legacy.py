@@ -183,7 +183,9 @@ def test_continuation_that_is_refused_ends_the_request_at_once() -> None:
     bench = open_bench()
     request_id = call(bench)
     end(bench, request_id, Position("e1"))
-    assert end(bench, request_id, status=405) == [RequestLost(request_id, "its stream could not be continued: the stream ended", True)]
+    assert end(bench, request_id, status=405) == [
+        RequestLost(request_id, "its stream could not be continued: the stream ended", True, status=405)
+    ]
 
 
 def test_answer_on_another_stream_closes_the_continuation() -> None:
@@ -325,7 +327,7 @@ def test_request_that_was_turned_away_unread_was_not_run(status: int | None, sen
     request_id = call(bench)
     (lost,) = end(bench, request_id, status=status)
     assert isinstance(lost, RequestLost)
-    assert (lost.request_id, lost.reason, lost.sent) == (request_id, "the stream ended", sent)
+    assert (lost.request_id, lost.reason, lost.sent, lost.status) == (request_id, "the stream ended", sent, status)
     assert lost.wants_credential is (status in (401, 403))
     assert (lost.hint is None) is (status is None)  # whoever saw that one says what to do
 

@@ -201,3 +201,38 @@ def test_nothing_expires_early_late_or_twice(plan: list[tuple[str, int, int]]) -
     if not paused:
         loop.advance(0)
     assert sorted(expired) == sorted(gone)
+
+
+def test_one_that_is_moved_expires_later_but_never_after_its_limit() -> None:
+    """Our contract: progress may extend up to a maximum."""
+    loop, deadlines, expired = new()
+    extend = deadlines.add(1, 10, 25)
+    assert extend is not None
+    assert deadlines.add(2, 15) is None
+    loop.advance(9)
+    extend()
+    loop.advance(9)
+    assert expired == [2]
+    extend()
+    loop.advance(6.9)
+    assert expired == [2]
+    extend()
+    loop.advance(0.2)
+    assert expired == [2, 1]
+    extend()  # too late: nothing to move
+    loop.advance(100)
+    assert expired == [2, 1]
+
+
+def test_moving_a_deadline_sets_no_timer() -> None:
+    """A flood of progress must cost nothing but a dictionary entry each."""
+    loop, deadlines, expired = new()
+    extend = deadlines.add(1, 10, 1000)
+    assert extend is not None
+    for _ in range(1000):
+        extend()
+    assert loop.set == 1
+    loop.advance(9.9)
+    assert expired == []
+    loop.advance(0.2)
+    assert expired == [1]

@@ -255,8 +255,8 @@ async def test_unknown_server_cannot_be_removed() -> None:
 
 
 async def test_crash_in_a_call_is_that_calls_alone_and_the_next_call_starts_the_server_again() -> None:
-    """It perhaps ran, so it is not repeated."""
-    fleet = Fleet({"a": silent, "b": silent})
+    """A write that perhaps ran is not repeated."""
+    fleet = Fleet({"a": silent, "b": silent}, tiers={"*": "L1"})
     async with fleet as host:
         lost, other = start(host, "a.echo", "1"), start(host, "b.echo")
         await in_flight(fleet, "a")

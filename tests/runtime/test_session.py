@@ -219,3 +219,40 @@ async def test_notices_and_logs_reach_their_callbacks_whatever_is_in_them() -> N
         await turns(20)
     assert logs == [{"level": "info", "data": [1]}, {}]
     assert notices == [("notifications/message", logs[0]), ("notifications/message", {}), ("notifications/x", {})]
+
+
+def _token(server: FakeServer) -> Any:
+    return next(m["params"]["_meta"]["progressToken"] for m in server.sent if m.get("method") == "tools/call")
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_progress_gives_a_server_its_time_anew_up_to_the_maximum(clock: LoopClock, era: Any) -> None:
+    """MCP basic/utilities: the clock may be reset at progress, and a maximum is kept all the same."""
+    server = FakeServer(lambda message: [] if message.get("method") == "tools/call" else None, era=era)
+    async with client(server) as mine:
+        call = asyncio.create_task(mine.call_tool("x", timeout_s=20, max_timeout_s=50))
+        await turns()
+        for n in (1, 2):
+            await clock.advance(15)
+            assert not call.done()
+            server.say({"method": "notifications/progress", "params": {"progressToken": _token(server), "progress": n}})
+            await turns()
+        await clock.advance(19)
+        assert not call.done()
+        server.say({"method": "notifications/progress", "params": {"progressToken": _token(server), "progress": 3}})
+        await clock.advance(2)
+        with pytest.raises(CallTimeout):
+            await call
+
+
+async def test_without_a_maximum_progress_moves_nothing(clock: LoopClock) -> None:
+    """Our choice: a deadline that the caller named is kept to."""
+    server = FakeServer(lambda message: [] if message.get("method") == "tools/call" else None)
+    async with client(server) as mine:
+        call = asyncio.create_task(mine.call_tool("x", timeout_s=20, on_progress=lambda step: None))
+        await turns()
+        await clock.advance(15)
+        server.say({"method": "notifications/progress", "params": {"progressToken": _token(server), "progress": 1}})
+        await clock.advance(6)
+        with pytest.raises(CallTimeout):
+            await call

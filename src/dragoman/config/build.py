@@ -7,7 +7,7 @@ from typing import Final
 from ..wire.tier import DEFAULT_TIER, Tier, is_tier
 from . import checks
 from .limits import check_servers
-from .model import AlertsConfig, ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
+from .model import AlertsConfig, BreakerConfig, ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
 from .table import Table
 
 # A key is moved from the second or third tuple to the first by whoever builds what it asks for.
@@ -16,19 +16,20 @@ from .table import Table
 _TOP: Final = ("client", "servers", "policy", "alerts")
 _TOP_REFUSED: Final = ("store", "principals")
 
-_POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "allow_yes")
+_POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "concurrent", "allow_yes")
 _POLICY_REFUSED: Final = ("servers", "ask_from")
 
 _LAUNCH: Final = ("command", "url", "cwd", "env", "inherit", "headers")
-_WAITS: Final = ("timeout_s", "connect_s", "idle_s", "heartbeat_s", "idle_stop_s")
-_SERVER: Final = (*_LAUNCH, *_WAITS, "revision", "enabled", "default_tier", "limits", "tools")
+_WAITS: Final = ("timeout_s", "max_timeout_s", "connect_s", "idle_s", "heartbeat_s", "idle_stop_s")
+_SERVER: Final = (*_LAUNCH, *_WAITS, "breaker", "revision", "enabled", "default_tier", "limits", "tools")
 _SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
-_TOOL: Final = ("tier", "say")
+_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s")
 _TOOL_REFUSED: Final = ("guards", "undo", "labels", "rollout", "dry_run")
-_TOOL_INERT: Final = ("preview", "timeout_s", "idempotent", "stale_s")
+_TOOL_INERT: Final = ("preview",)
 
-_LIMITS: Final = ("result_bytes", "frame_bytes", "tools")
+_LIMITS: Final = ("result_bytes", "frame_bytes", "tools", "concurrent", "queue", "queue_s")
+_BREAKER: Final = ("failures", "open_s")
 
 
 def build(values: dict[str, object], source: Source, *, project: bool) -> Config:
@@ -53,7 +54,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
         project=project,
         client=_client(top.table("client")),
         servers=servers,
-        policy=_policy(top.table("policy"), warnings),
+        policy=_policy(top.table("policy")),
         alerts=_alerts(top.table("alerts"), warnings, project=project),
         warnings=tuple(warnings),
     )
@@ -107,6 +108,8 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         timeout_s=table.seconds("timeout_s"),
         connect_s=table.seconds("connect_s"),
         idle_s=table.seconds("idle_s"),
+        max_timeout_s=_maximum(table),
+        breaker=_breaker(table),
         revision=revision,
         heartbeat_s=table.seconds("heartbeat_s", off=True),
         idle_stop_s=table.seconds("idle_stop_s"),
@@ -166,11 +169,35 @@ def _limits(table: Table) -> Limits:
         result_bytes=table.integer("result_bytes", default.result_bytes, least=1),
         frame_bytes=table.integer("frame_bytes", default.frame_bytes, least=1024),
         tools=table.integer("tools", default.tools, least=1),
+        concurrent=table.integer("concurrent", default.concurrent, least=1),
+        queue=table.integer("queue", default.queue, least=0),
+        queue_s=table.seconds("queue_s") or default.queue_s,
     )
     if limits.result_bytes > limits.frame_bytes:
         key = "result_bytes" if "result_bytes" in table else "frame_bytes"
         raise table.error(f"result_bytes ({limits.result_bytes}) cannot be above frame_bytes ({limits.frame_bytes})", key)
     return limits
+
+
+def _maximum(table: Table) -> float | None:
+    most, usual = table.seconds("max_timeout_s"), table.seconds("timeout_s")
+    if most is not None and usual is not None and most < usual:
+        raise table.error(f"cannot be below timeout_s ({usual:g}), got {most:g}", "max_timeout_s")
+    return most
+
+
+def _breaker(table: Table) -> BreakerConfig | None:
+    value = table.values.get("breaker")
+    default = BreakerConfig()
+    if value is None or value is True:
+        return default
+    if value is False:
+        return None
+    breaker = table.table("breaker", "false, or a table as in { failures = 10, open_s = 300 }")
+    breaker.only(_BREAKER)
+    return BreakerConfig(
+        failures=breaker.integer("failures", default.failures, least=1), open_s=breaker.seconds("open_s") or default.open_s
+    )
 
 
 def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
@@ -185,7 +212,14 @@ def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
             for key in _TOOL_INERT:
                 if key in entry:
                     warnings.append(str(entry.error("has no effect yet", key)))
-            tools[name] = ToolConfig(tier=_tier(entry, "tier"), say=entry.text("say"))
+            tools[name] = ToolConfig(
+                tier=_tier(entry, "tier"),
+                say=entry.text("say"),
+                timeout_s=entry.seconds("timeout_s"),
+                max_timeout_s=_maximum(entry),
+                idempotent=entry.flag("idempotent", False) if "idempotent" in entry else None,
+                stale_s=entry.seconds("stale_s"),
+            )
         elif is_tier(value):
             tools[name] = ToolConfig(tier=value)
         else:
@@ -198,15 +232,14 @@ def _client(table: Table) -> ClientConfig:
     return ClientConfig(name=table.text("name"), version=table.text("version"))
 
 
-def _policy(table: Table, warnings: list[str]) -> PolicyConfig:
+def _policy(table: Table) -> PolicyConfig:
     refuse(table, _POLICY_REFUSED)
     table.only(_POLICY)
-    if "retry_budget_per_turn" in table.values:
-        warnings.append(str(table.error("has no effect yet", "retry_budget_per_turn")))
     default = PolicyConfig()
     return PolicyConfig(
         approval_timeout_s=table.seconds("approval_timeout_s") or default.approval_timeout_s,
         retry_budget_per_turn=table.integer("retry_budget_per_turn", default.retry_budget_per_turn, least=0),
+        concurrent=table.integer("concurrent", default.concurrent, least=1),
         allow_yes=table.flag("allow_yes", default.allow_yes),
     )
 

@@ -38,11 +38,30 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits on one server: bytes of one result, bytes of one frame on the wire, tools in its list."""
+    """Limits on one server.
+
+    Attributes:
+        result_bytes: Of one result.
+        frame_bytes: Of one message on the wire.
+        tools: In its list.
+        concurrent: Calls that are with the server at one time.
+        queue: Calls that wait for one of those places.
+        queue_s: Seconds that a call waits for one.
+    """
 
     result_bytes: int = 1_000_000
     frame_bytes: int = 128 * MIB
     tools: int = 10_000
+    concurrent: int = 64
+    queue: int = 256
+    queue_s: float = 30.0
+
+
+class BreakerConfig(msgspec.Struct, frozen=True):
+    """When a server is left alone: after so many failures in a row, for so many seconds."""
+
+    failures: int = 10
+    open_s: float = 300.0
 
 
 class ToolConfig(msgspec.Struct, frozen=True):
@@ -51,10 +70,17 @@ class ToolConfig(msgspec.Struct, frozen=True):
     Attributes:
         tier: ``None`` leaves it to a shorter pattern or the server's ``default_tier``.
         say: The sentence an approver reads; ``{name}`` stands for an argument.
+        timeout_s, max_timeout_s: As for the server.
+        idempotent: Running it twice is the same as once, so a lost call of it may be sent again (L0 and L1 only).
+        stale_s: How old an answer may be that stands in while the server is down (L0 only).
     """
 
     tier: Tier | None = None
     say: str | None = None
+    timeout_s: float | None = None
+    max_timeout_s: float | None = None
+    idempotent: bool | None = None
+    stale_s: float | None = None
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +94,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         inherit: Names of variables to pass on from our own environment; a final ``*`` matches any ending.
         timeout_s: Deadline of one call; ``None`` is the runtime's default.
         connect_s, idle_s: For a URL: to connect, and the longest silence; ``None`` is the runtime's default.
+        max_timeout_s: How far progress may move that deadline; ``None``: only where the caller wants to see it, ten times.
+        breaker: ``None``: it is switched off.
         revision: The protocol revision to speak; ``None`` finds it out.
         heartbeat_s: How often a silent server is asked whether it lives; 0 is never, ``None`` the runtime's default.
         idle_stop_s: After how many seconds without a call it is stopped until the next one; ``None`` is never.
@@ -84,6 +112,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
     connect_s: float | None = None
     idle_s: float | None = None
+    max_timeout_s: float | None = None
+    breaker: BreakerConfig | None = BreakerConfig()
     revision: str | None = None
     heartbeat_s: float | None = None
     idle_stop_s: float | None = None
@@ -132,10 +162,11 @@ class ClientConfig(msgspec.Struct, frozen=True):
 
 
 class PolicyConfig(msgspec.Struct, frozen=True):
-    """Rules for all servers: seconds a person has to answer, retries per turn, and whether ``--yes`` counts."""
+    """Rules for all servers: seconds a person has to answer, retries per turn, calls at one time, and whether ``--yes`` counts."""
 
     approval_timeout_s: float = 300.0
     retry_budget_per_turn: int = 5
+    concurrent: int = 512
     allow_yes: bool = True
 
 

@@ -11,11 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from ..errors import ConfigError
 from ..wire.tier import DEFAULT_TIER, Tier
 from . import checks
 from .load import FILE_NAME, find, parse, parse_toml, read_text
-from .model import Config, Limits, ServerConfig
+from .model import BreakerConfig, Config, Limits, ServerConfig, ToolConfig
 from .paths import user_config_path
 
 _TRIES: Final = 5
@@ -152,10 +154,10 @@ def set_enabled(path: Path, name: str, enabled: bool) -> Config:
 
 def server_table(server: ServerConfig) -> dict[str, object]:
     """A server as the table that would be written for it; settings at their default are left out."""
-    limits = {key: value for key in Limits.__struct_fields__ if (value := getattr(server.limits, key)) != getattr(Limits(), key)}
+    limits = _unusual(server.limits, Limits())
     tools: dict[str, object] = {}
     for name, tool in server.tools.items():
-        entry = {key: value for key, value in (("tier", tool.tier), ("say", tool.say)) if value is not None}
+        entry = _unusual(tool, ToolConfig())
         tools[name] = tool.tier if list(entry) == ["tier"] else entry
     table: dict[str, object] = {
         "command": list(server.command) if server.command is not None else None,
@@ -167,6 +169,8 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         "idle_s": server.idle_s,
         "heartbeat_s": server.heartbeat_s,
         "idle_stop_s": server.idle_stop_s,
+        "max_timeout_s": server.max_timeout_s,
+        "breaker": _unusual(server.breaker, BreakerConfig()) if server.breaker is not None else False,
         "revision": server.revision,
         "default_tier": server.default_tier if server.default_tier != DEFAULT_TIER else None,
         "enabled": None if server.enabled else False,
@@ -175,7 +179,12 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         "limits": limits,
         "tools": tools,
     }
-    return {key: value for key, value in table.items() if value not in (None, [], {})}
+    return {key: value for key, value in table.items() if value is False or value not in (None, [], {})}
+
+
+def _unusual(value: msgspec.Struct, usual: msgspec.Struct) -> dict[str, object]:
+    """The settings of a table that are not at their default."""
+    return {key: found for key in value.__struct_fields__ if (found := getattr(value, key)) != getattr(usual, key)}
 
 
 def _edit_server(path: Path, name: str, edit_servers: Edit) -> Config:

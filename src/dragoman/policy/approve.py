@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
 
 from dragoman.clock import Clock
-from dragoman.errors import ApprovalDenied, ApprovalExpired, DragomanError
+from dragoman.errors import ApprovalDenied, ApprovalExpired
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.digests import arguments_sha256, definition_sha256
 from dragoman.policy.flights import Flight, Flights
-from dragoman.policy.ports import Approver, Resolved
+from dragoman.policy.ports import Approver, InVain, Resolved
 from dragoman.policy.questions import Decision, Grant, Question, Step
 from dragoman.policy.words import lines, title
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.tier import Tier
-
-#: Says why asking would be in vain (the server is down), as the error to raise; ``None``: go ahead.
-InVain = Callable[[Call], DragomanError | None]
 
 
 class Approve:
@@ -81,7 +77,7 @@ class Approve:
 
     def _question(self, call: Call, tier: Tier, flight: Flight, step: Step) -> Question:
         now = self._clock.now()
-        sentence = title(call, flight.say)
+        sentence = title(call, flight.found.say if flight.found is not None else None)
         if step == "intent":
             sentence = f"This cannot be undone. Do you really want it? {sentence}"
         return Question(

@@ -58,7 +58,7 @@ class Audit:
             raise
         flight.call = outcome.call
         result = outcome.result
-        outcome.spent = Spent(duration_s=self._clock.monotonic() - started, result_bytes=outcome.spent.result_bytes)
+        outcome.spent = Spent(self._clock.monotonic() - started, max(flight.sent, 1), outcome.spent.result_bytes)
         detail: dict[str, Any] = {}
         if result is not None:
             detail["result_bytes"] = memoryview(result.raw_json).nbytes

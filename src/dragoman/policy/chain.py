@@ -35,7 +35,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         principal: On whose behalf.
         turn: The work for one user request.
         attempt: From 1.
-        timeout_s: For queue, retries and all rounds; starts after approval.
+        timeout_s: For queue, retries and all rounds; starts after approval. *Resolve* sets it where the caller did not.
+        max_timeout_s: How far progress may move that deadline; ``None``: not at all.
         from_model: The arguments were written by a model (the default), not typed by a person.
         adhoc: On a server without a config: the person at the keyboard decides, no tiers.
     """
@@ -52,6 +53,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     turn: str = ""
     attempt: int = 1
     timeout_s: float | None = None
+    max_timeout_s: float | None = None
     trace: str | None = None
     from_model: bool = True
     adhoc: bool = False
@@ -87,6 +89,7 @@ class Outcome(msgspec.Struct, kw_only=True):
         call: The call as it was last seen inside the chain (resolved, coerced, approved).
         labels: e.g. ``untrusted``.
         notes: What layers did on the way, one line each (a coerced argument, an approval).
+        stale_age_s: How old the result is, where an old one stands in for a server that is down; else ``None``.
     """
 
     call: Call
@@ -96,6 +99,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     spent: Spent = Spent()
+    stale_age_s: float | None = None
 
     @property
     def ok(self) -> bool:

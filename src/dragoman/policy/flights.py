@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.policy.chain import Call
+from dragoman.policy.ports import Resolved
 from dragoman.policy.questions import Grant
 
 
@@ -18,18 +19,18 @@ class Flight:
         call: As it was last seen: resolved, coerced.
         notes: What layers did, one line each, for the outcome.
         detail: What they did, for the audit's *ended* record.
-        say: The sentence for an approver, from *resolve*.
+        found: What the register says about its tool, from *resolve*.
         grant: The yes that *approve* got, until *dispatch* takes it.
         sent: Attempts that were handed to the connection.
     """
 
-    __slots__ = ("call", "detail", "grant", "notes", "say", "sent")
+    __slots__ = ("call", "detail", "found", "grant", "notes", "sent")
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.notes: list[str] = []
         self.detail: dict[str, Any] = {}
-        self.say: str | None = None
+        self.found: Resolved | None = None
         self.grant: Grant | None = None
         self.sent = 0
 

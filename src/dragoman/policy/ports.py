@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from dragoman.errors import DragomanError
 from dragoman.policy.chain import Call, Kind, Outcome
 from dragoman.policy.questions import Decision, Question
 from dragoman.wire.listing import Tool
@@ -17,6 +18,9 @@ from dragoman.wire.tier import Tier
 
 Event = Literal["asked", "sending", "ended"]
 Status = Literal["ok", "tool error", "refused", "denied", "expired", "failed", "cancelled", "unknown"]
+
+#: Says why a call would be in vain (the server is down), as the error to raise; ``None``: go ahead.
+InVain = Callable[[Call], DragomanError | None]
 
 #: Takes secrets out of a text.
 Redact = Callable[[str], str]
@@ -59,6 +63,10 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
         held: Why it is held (changed, or new since the server was pinned), one clause; ``None`` when it may be used.
         say: The sentence an approver reads, ``{name}`` standing for an argument.
         enabled: Only for L3: a person switched it on by name.
+        timeout_s: Deadline of a call.
+        max_timeout_s: How far progress may move that deadline; ``None``: as far as the runtime's default.
+        idempotent: A person said that running it twice is the same as once; the server's own claim does not count.
+        stale_s: How old an answer may be that stands in while the server is down; ``None``: none may.
     """
 
     server: str
@@ -69,6 +77,10 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     held: str | None = None
     say: str | None = None
     enabled: bool = False
+    timeout_s: float | None = None
+    max_timeout_s: float | None = None
+    idempotent: bool = False
+    stale_s: float | None = None
 
     @property
     def full_name(self) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from dragoman.policy.chain import Kind
 from dragoman.policy.names import LONG, SHORT, model_name
 from dragoman.policy.ports import Resolved
-from dragoman.policy.rules import Rules
+from dragoman.policy.rules import Rules, Settings
 from dragoman.wire.listing import Tool
 
 #: Makes sure that a server's catalog is loaded; true if it pays to look again.
@@ -27,6 +27,7 @@ class ToolRegistry:
     def __init__(self, load: Load | None = None) -> None:
         self._load = load
         self._tools: dict[str, dict[str, Resolved]] = {}
+        self._defaults: dict[str, Settings] = {}
         self._written: dict[str, Resolved] = {}
         self._model: dict[tuple[str, str], Resolved] = {}
 
@@ -50,6 +51,7 @@ class ToolRegistry:
         switched_on = frozenset(enabled)
         for tool in tools:
             tier, rule, say = rules.decide(tool.name)
+            settings = rules.settings(tool.name)
             known[tool.name] = Resolved(
                 server=server,
                 name=tool.name,
@@ -59,12 +61,18 @@ class ToolRegistry:
                 held=(held or {}).get(tool.name),
                 say=say,
                 enabled=tool.name in switched_on,
+                timeout_s=settings.timeout_s,
+                max_timeout_s=settings.max_timeout_s,
+                idempotent=settings.idempotent,
+                stale_s=settings.stale_s,
             )
         self._tools[server] = known
+        self._defaults[server] = rules.defaults
         self._index()
 
     def drop_server(self, server: str) -> None:
         """Forget a server; unknown names are ignored."""
+        self._defaults.pop(server, None)
         if self._tools.pop(server, None) is not None:
             self._index()
 
@@ -84,7 +92,16 @@ class ToolRegistry:
             server, _, written = written.partition(".")
         if server not in self._tools or not written:
             return None
-        return Resolved(server=server, name=written, tier="L0", rule=_READ_RULE)
+        usual = self._defaults[server]
+        return Resolved(
+            server=server,
+            name=written,
+            tier="L0",
+            rule=_READ_RULE,
+            timeout_s=usual.timeout_s,
+            max_timeout_s=usual.max_timeout_s,
+            stale_s=usual.stale_s,
+        )
 
     async def load(self, server: str, written: str) -> bool:
         if self._load is None:

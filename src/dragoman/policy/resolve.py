@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from dragoman.errors import NotAllowed, ToolChanged, UnknownTool
@@ -10,6 +12,9 @@ from dragoman.policy.flights import Flights
 from dragoman.policy.names import some
 from dragoman.policy.ports import Registry, Resolved
 from dragoman.wire.escape import escape_inline
+
+#: Where the caller looks at progress and nobody set a maximum, progress may move the deadline to this many times as far.
+PATIENCE: Final = 10
 
 
 class Resolve:
@@ -33,10 +38,18 @@ class Resolve:
         if call.adhoc:
             flight.call = msgspec.structs.replace(call, definition=found.definition)
             return await call_next(flight.call)
+        timeout_s, most_s = _deadline(call, found)
         resolved = msgspec.structs.replace(
-            call, server=found.server, name=found.name, definition=found.definition, tier=found.tier, rule=found.rule
+            call,
+            server=found.server,
+            name=found.name,
+            definition=found.definition,
+            tier=found.tier,
+            rule=found.rule,
+            timeout_s=timeout_s,
+            max_timeout_s=most_s,
         )
-        flight.call, flight.say = resolved, found.say
+        flight.call, flight.found = resolved, found
         _refuse_withheld(found)
         return await call_next(resolved)
 
@@ -76,6 +89,16 @@ class Resolve:
         except (ToolChanged, NotAllowed) as exc:
             return f"refused: {exc}"
         return f"tier {found.tier} by {found.rule}"
+
+
+def _deadline(call: Call, found: Resolved) -> tuple[float | None, float | None]:
+    """The deadline of a call, and how far progress may move it. One that the caller named is kept to."""
+    usual_s = found.timeout_s
+    if call.timeout_s is not None or usual_s is None:
+        return call.timeout_s, call.max_timeout_s
+    if found.max_timeout_s is not None:
+        return usual_s, max(usual_s, found.max_timeout_s)
+    return usual_s, PATIENCE * usual_s if call.on_progress is not None else None
 
 
 def _refuse_withheld(found: Resolved) -> None:

@@ -6,7 +6,7 @@ Patterns know ``*`` and ``?`` and nothing else, so a bracket in a tool's name is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from dragoman.wire.tier import DEFAULT_TIER, TIERS, Tier
@@ -17,6 +17,19 @@ class ToolRule(NamedTuple):
 
     tier: Tier | None = None
     say: str | None = None
+    timeout_s: float | None = None
+    max_timeout_s: float | None = None
+    idempotent: bool | None = None
+    stale_s: float | None = None
+
+
+class Settings(NamedTuple):
+    """How calls of one tool are made, as far as a person said so: see :class:`~dragoman.policy.ports.Resolved`."""
+
+    timeout_s: float | None = None
+    max_timeout_s: float | None = None
+    idempotent: bool = False
+    stale_s: float | None = None
 
 
 class Ruling(NamedTuple):
@@ -33,10 +46,18 @@ class Rules:
     Args:
         tools: By tool name or pattern, as in ``[servers.NAME.tools]``.
         default_tier: For tools that no rule names; ``None``: nobody said, so the cautious default.
+        defaults: For all that no rule says otherwise.
     """
 
-    def __init__(self, server: str, tools: Mapping[str, ToolRule] | None = None, default_tier: Tier | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        tools: Mapping[str, ToolRule] | None = None,
+        default_tier: Tier | None = None,
+        defaults: Settings | None = None,
+    ) -> None:
         self.server = server
+        self.defaults = Settings() if defaults is None else defaults
         self._exact = dict(tools or {})
         self._default = default_tier
         patterns = [(key, rule) for key, rule in self._exact.items() if "*" in key or "?" in key]
@@ -49,9 +70,7 @@ class Rules:
         tier: Tier | None = None
         said: str | None = None
         rule = ""
-        matching = [(tool, self._exact[tool])] if tool in self._exact else []
-        matching += [(key, found) for key, found, pattern in self._patterns if key != tool and pattern.fullmatch(tool)]
-        for key, found in matching:
+        for key, found in self._matching(tool):
             if tier is None and found.tier is not None:
                 tier, rule = found.tier, f"servers.{self.server}.tools.{_quoted(key)}"
             if said is None:
@@ -61,6 +80,27 @@ class Rules:
         if self._default is not None:
             return Ruling(self._default, f"servers.{self.server}.default_tier", said)
         return Ruling(DEFAULT_TIER, f"nobody has set a tier, so {DEFAULT_TIER}", said)
+
+    def settings(self, tool: str) -> Settings:
+        """How calls of a tool are made: each setting from the most exact rule that has it."""
+        rules = [rule for _, rule in self._matching(tool)]
+        if not rules:
+            return self.defaults
+
+        def first(said: Iterable[float | None], default: float | None) -> float | None:
+            return next((value for value in said if value is not None), default)
+
+        return Settings(
+            timeout_s=first((rule.timeout_s for rule in rules), self.defaults.timeout_s),
+            max_timeout_s=first((rule.max_timeout_s for rule in rules), self.defaults.max_timeout_s),
+            idempotent=next((rule.idempotent for rule in rules if rule.idempotent is not None), self.defaults.idempotent),
+            stale_s=first((rule.stale_s for rule in rules), self.defaults.stale_s),
+        )
+
+    def _matching(self, tool: str) -> list[tuple[str, ToolRule]]:
+        """The rules that speak of a tool, the most exact first."""
+        matching = [(tool, self._exact[tool])] if tool in self._exact else []
+        return matching + [(key, found) for key, found, pattern in self._patterns if key != tool and pattern.fullmatch(tool)]
 
 
 def _compile(pattern: str) -> re.Pattern[str]:

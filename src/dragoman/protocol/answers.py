@@ -75,7 +75,7 @@ class Answers:
             if entry.handshake and self._handshake is not None:
                 self._handshake.on_error(request_id, body, status)
             else:
-                self._emit(ErrorReceived(request_id, body))
+                self._emit(ErrorReceived(request_id, body, status))
         elif result is UNSET:
             self._violation("empty", "an answer with neither result nor error", message)
             self._unreadable(request_id, entry.handshake, "the answer has neither result nor error", None)

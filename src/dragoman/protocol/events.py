@@ -52,10 +52,11 @@ class ResultReceived(msgspec.Struct, frozen=True, gc=False):
 
 
 class ErrorReceived(msgspec.Struct, frozen=True):
-    """Our request was answered with an error object."""
+    """Our request was answered with an error object; ``status`` is HTTP's, where that was not one of success."""
 
     request_id: RequestId
     error: ErrorBody
+    status: int | None = None
 
 
 class ResponseUnreadable(msgspec.Struct, frozen=True):
@@ -73,6 +74,8 @@ class RequestLost(msgspec.Struct, frozen=True):
         sent: False only where it provably never left, or was turned away unread.
         hint: What a person can do about it, or ``None``.
         wants_credential: It was turned away because the peer does not know who we are, or does not let us.
+        status: HTTP's, where there was one.
+        retry_after_s: ``Retry-After``, where it came with that.
     """
 
     request_id: RequestId
@@ -80,6 +83,8 @@ class RequestLost(msgspec.Struct, frozen=True):
     sent: bool = True
     hint: str | None = None
     wants_credential: bool = False
+    status: int | None = None
+    retry_after_s: float | None = None
 
 
 class ProgressReceived(msgspec.Struct, frozen=True, gc=False):

@@ -135,9 +135,10 @@ class Streams:
             sent = resumed or (refusal.sent and refusal.status not in TURNED_AWAY)
             reason = f"its stream could not be continued: {refusal.reason}" if resumed else refusal.reason
             if resumed:
-                self._emit(RequestLost(via, reason, sent))
+                self._emit(RequestLost(via, reason, sent, status=refusal.status))
             else:
-                self._emit(RequestLost(via, reason, sent, refusal.advice(), refusal.status in (401, 403)))
+                known = refusal.status in (401, 403)
+                self._emit(RequestLost(via, reason, sent, refusal.advice(), known, refusal.status, refusal.retry_after_s))
 
     def _listening_ended(self, refusal: Refusal, position: Position | None) -> None:
         """The stream for what belongs to no request: an answer that is no stream means that none is offered, and is asked for once."""

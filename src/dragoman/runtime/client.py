@@ -65,6 +65,7 @@ class Client(Link):
         arguments: Mapping[str, Any] | None = None,
         *,
         timeout_s: float | None = None,
+        max_timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         trace: Trace | None = None,
@@ -76,6 +77,7 @@ class Client(Link):
             name: The tool's own name.
             arguments: JSON object.
             timeout_s: Over all rounds; the time a person needs to answer the server's questions is not counted.
+            max_timeout_s: Each step of progress gives the server ``timeout_s`` anew, up to this many seconds in all; asks for progress.
             on_progress: Gets a :class:`Progress`; asks the server to send it.
             meta: More members for ``_meta``.
             trace: The trace that this call belongs to: a ``traceparent``, or a mapping with ``tracestate`` and ``baggage`` too.
@@ -91,8 +93,9 @@ class Client(Link):
             _check_object(arguments)
         params = {"name": name, "arguments": arguments or {}}
         options: RequestOptions = NO_OPTIONS
-        if on_progress is not None or meta is not None or trace is not None or force:
-            options = {"on_progress": progress_sink(on_progress), "meta": _merged(meta, trace), "force": force}
+        if on_progress is not None or meta is not None or trace is not None or force or max_timeout_s is not None:
+            sink, more = progress_sink(on_progress), _merged(meta, trace)
+            options = {"on_progress": sink, "meta": more, "force": force, "max_timeout_s": max_timeout_s}
         if self._tasks is None and not self._mirrors:
             raw = await self._send("tools/call", params, timeout_s, options)  # type: ignore[arg-type]  # the wider one only adds a key
         elif self._tasks is not None:
@@ -162,12 +165,17 @@ class Client(Link):
         uri: str,
         *,
         timeout_s: float | None = None,
+        max_timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         trace: Trace | None = None,
         cache: bool = True,
     ) -> ReadResult:
         """The contents of one resource; ``trace`` as in :meth:`call_tool`, ``cache`` as in :meth:`list_tools`."""
-        options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(None, trace)}
+        options: RequestOptions = {
+            "on_progress": progress_sink(on_progress),
+            "meta": _merged(None, trace),
+            "max_timeout_s": max_timeout_s,
+        }
         raw = await self._fetch("resources/read", {"uri": uri}, timeout_s, cache, **options)
         return self._decoded("resources/read", decode_read_result, raw)
 
@@ -204,12 +212,17 @@ class Client(Link):
         arguments: Mapping[str, str] | None = None,
         *,
         timeout_s: float | None = None,
+        max_timeout_s: float | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         trace: Trace | None = None,
     ) -> PromptResult:
         """One prompt, filled in. Values of arguments are strings."""
         params = {"name": name, "arguments": texts(arguments)}
-        options: RequestOptions = {"on_progress": progress_sink(on_progress), "meta": _merged(None, trace)}
+        options: RequestOptions = {
+            "on_progress": progress_sink(on_progress),
+            "meta": _merged(None, trace),
+            "max_timeout_s": max_timeout_s,
+        }
         raw = await self._request("prompts/get", params, timeout_s, **options)
         return self._decoded("prompts/get", decode_prompt_result, raw)
 

@@ -33,14 +33,30 @@ class Deadlines:
         self._paused = 0
         self._paused_at = 0.0
 
-    def add(self, key: int, after_s: float) -> None:
-        """Expire ``key`` in ``after_s`` seconds."""
+    def add(self, key: int, after_s: float, most_s: float | None = None) -> Callable[[], None] | None:
+        """Expire ``key`` in ``after_s`` seconds.
+
+        Returns:
+            With ``most_s``, what gives it ``after_s`` seconds anew each time it is called, never beyond ``most_s`` from now.
+        """
         if self._paused:
             self._when[key] = self._paused_at + after_s
-            return
-        when = self._when[key] = self._time() + after_s
-        if when < self._fires_at:
-            self._arm(when)
+        else:
+            when = self._when[key] = self._time() + after_s
+            if when < self._fires_at:
+                self._arm(when)
+        return None if most_s is None else self._extender(key, after_s, self._now() + most_s)
+
+    def _extender(self, key: int, after_s: float, limit: float) -> Callable[[], None]:
+        def extend() -> None:
+            known = self._when.get(key)
+            if known is not None:  # the timer stays as it is: the table is read when it fires
+                self._when[key] = max(known, min(self._now() + after_s, limit))
+
+        return extend
+
+    def _now(self) -> float:
+        return self._paused_at if self._paused else self._time()
 
     def discard(self, key: int) -> None:
         """Never expire ``key``."""

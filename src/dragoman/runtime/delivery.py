@@ -56,13 +56,14 @@ class Handlers(Protocol):
 class Waiter:
     """A caller and what it waits for."""
 
-    __slots__ = ("freed", "future", "on_progress", "sender", "timeout_s")
+    __slots__ = ("extend", "freed", "future", "on_progress", "sender", "timeout_s")
 
     def __init__(self, future: asyncio.Future[Raw], timeout_s: float, on_progress: Callable[[ProgressReceived], Any] | None) -> None:
         self.future = future
         self.timeout_s = timeout_s
         self.on_progress = on_progress
         self.sender: asyncio.Task[Any] | None = None  # the caller, while it hands its bytes to the transport
+        self.extend: Callable[[], None] | None = None  # moves its deadline, at each step of progress
         self.freed = False  # we cancelled the caller out of that, because its answer (an error) is there
 
 
@@ -118,18 +119,19 @@ class Delivery:
         match event:
             case ProgressReceived(request_id=request_id):
                 waiter = self.waiters.get(request_id)
+                if waiter is not None and waiter.extend is not None:
+                    waiter.extend()
                 if waiter is not None and waiter.on_progress is not None:
                     callback = waiter.on_progress
                     self.inbox.put(lambda: callback(event), len(event.message or ""))
             case NoticeReceived(method=method, params=params):
                 self._handlers.on_notice(method, params)
-            case ErrorReceived(request_id=request_id, error=error):
-                self.fail(request_id, self.failures.refused(request_id, error))
+            case ErrorReceived(request_id=request_id, error=error, status=status):
+                self.fail(request_id, self.failures.refused(request_id, error, status))
             case ResponseUnreadable(request_id=request_id, reason=reason, size=size):
                 self.fail(request_id, self.failures.unreadable(request_id, reason, size))
-            case RequestLost(request_id=request_id, reason=reason, sent=sent, hint=hint):
-                lost = self.failures.unknown_here(reason, hint) if event.wants_credential else None
-                self.fail(request_id, lost or self.failures.lost(request_id, reason, maybe_ran="perhaps" if sent else "no", hint=hint))
+            case RequestLost(request_id=request_id):
+                self.fail(request_id, self.failures.lost_request(event))
             case AskReceived():
                 self.answering.start(event)
             case AskCancelled(request_id=request_id, reason=reason):

@@ -1,11 +1,10 @@
 """Runs one engine over one transport: hops 4 to 8 of a call.
 
-The driver owns the reading side. Any task may call, any task may close, from any thread whose loop runs: no cancel scope
-is ever open across an ``await`` that the user controls. What the transport reports is fed to the engine at once, inside
-the event loop's callback; a caller is woken by its future and by nothing else, so a lone call costs two loop callbacks.
+The driver owns the reading side. Any task may call, any task may close, from any thread whose loop runs: no cancel scope is ever open
+across an ``await`` that the user controls. What the transport reports is fed to the engine at once, inside the event loop's callback; a
+caller is woken by its future and by nothing else, so a lone call costs two loop callbacks.
 
-``perform`` is awaited in the caller. Actions that arise while reading (answers, the handshake) are performed by one
-short-lived task, in order.
+``perform`` is awaited in the caller. Actions that arise while reading (answers, the handshake) are performed by one task, in order.
 """
 
 from __future__ import annotations
@@ -155,8 +154,9 @@ class Driver:
         headers: tuple[tuple[str, str], ...] = (),
         force: bool = False,
         opened: Callable[[RequestId], Any] | None = None,
+        max_timeout_s: float | None = None,
     ) -> Raw:
-        """One request, its answer's ``result``; ``opened`` gets its id before it is sent.
+        """One request, its answer's ``result``; ``opened`` gets its id before it is sent, progress extends it to ``max_timeout_s``.
 
         Raises:
             CallFailed: See its subclasses; ``maybe_ran`` says what can be said.
@@ -167,20 +167,20 @@ class Driver:
             raise LocalProtocolError(f"{self.label} is not connected")
         if asyncio.get_running_loop() is not loop:
             more: dict[str, Any] = {"on_progress": on_progress, "meta": meta, "headers": headers, "force": force, "opened": opened}
-            return await self.elsewhere(self.request(method, params, timeout_s=timeout_s, **more))
+            return await self.elsewhere(self.request(method, params, timeout_s=timeout_s, max_timeout_s=max_timeout_s, **more))
         if not timeout_s > 0:
-            raise LocalProtocolError(
-                f"{method} cannot be sent with a deadline of {timeout_s:g} s", hint="give a positive number of seconds"
-            )
+            message = f"{method} cannot be sent with a deadline of {timeout_s:g} s"
+            raise LocalProtocolError(message, hint="give a positive number of seconds")
         connection = self.connection
         if connection.state == "closed":
             raise self._failures.lost(None, "the connection is closed", maybe_ran="no")
-        request_id = connection.start_request(method, params, progress=on_progress is not None, meta=meta, headers=headers, force=force)
+        progress = on_progress is not None or max_timeout_s is not None
+        request_id = connection.start_request(method, params, progress=progress, meta=meta, headers=headers, force=force)
         if opened is not None:
             opened(request_id)
         future: asyncio.Future[Raw] = loop.create_future()
         waiter = self._waiters[request_id] = Waiter(future, timeout_s, on_progress)
-        self._deadlines.add(request_id, timeout_s)  # type: ignore[arg-type]  # our own ids are integers
+        waiter.extend = self._deadlines.add(request_id, timeout_s, max_timeout_s)  # type: ignore[arg-type]  # our own ids are integers
         try:
             for action in connection.actions():
                 if type(action) is Send:

@@ -18,6 +18,7 @@ from dragoman.errors import (
     ServerError,
     SpawnFailed,
 )
+from dragoman.protocol.events import RequestLost
 from dragoman.transports.base import Closed
 from dragoman.wire.envelope import MISSING_CAPABILITY, ErrorBody, RequestId
 from dragoman.wire.results import ToolResult
@@ -73,15 +74,13 @@ class Failures:
             hint=f"run it by hand to see what it wants: {self.label}",
         )
 
-    def refused(self, request_id: RequestId, error: ErrorBody) -> ServerError:
-        """It answered with an error object."""
+    def refused(self, request_id: RequestId, error: ErrorBody, status: int | None = None) -> ServerError:
+        """It answered with an error object; ``status`` is HTTP's, where that was not one of success."""
         data = None if error.data is UNSET else error.data
         hint = _missing(data) if error.code == MISSING_CAPABILITY else None
-        return ServerError(error.code, error.message, data, server=self.label, request_id=request_id, hint=hint)
-
-    def unknown_here(self, reason: str, hint: str | None) -> AuthRequired:
-        """It was turned away for want of a credential."""
-        return AuthRequired(f"{self.label} does not let us in: {reason}", server=self.label, hint=hint)
+        failed = ServerError(error.code, error.message, data, server=self.label, request_id=request_id, hint=hint)
+        failed.status = status
+        return failed
 
     def lost(self, request_id: RequestId | None, reason: str, *, maybe_ran: MaybeRan, hint: str | None = None) -> ConnectionLost:
         """No answer can arrive any more; with the last words of the process, where there are any."""
@@ -98,6 +97,14 @@ class Failures:
         why = closed.reason if closed is not None and request_id is None else reason
         where = "" if self.label in why else f"{self.label}: "  # a transport at a URL says it itself
         return ConnectionLost(f"{where}{why}{said}", server=self.label, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
+
+    def lost_request(self, lost: RequestLost) -> DragomanError:
+        """The answer to a request can no longer arrive."""
+        if lost.wants_credential:
+            return AuthRequired(f"{self.label} does not let us in: {lost.reason}", server=self.label, hint=lost.hint)
+        failed = self.lost(lost.request_id, lost.reason, maybe_ran="perhaps" if lost.sent else "no", hint=lost.hint)
+        failed.status, failed.retry_after_s = lost.status, lost.retry_after_s
+        return failed
 
     def unreadable(self, request_id: RequestId, reason: str, size: int | None) -> CallFailed:
         """Bytes arrived that are its answer and are no use."""

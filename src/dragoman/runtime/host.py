@@ -19,7 +19,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
-from dragoman.errors import LocalProtocolError
+from dragoman.errors import DragomanError, LocalProtocolError
 from dragoman.policy.chain import Call, Kind, Outcome
 from dragoman.policy.ports import Caller, Redact, Resolved
 from dragoman.policy.stack import Stack
@@ -28,7 +28,9 @@ from dragoman.runtime.fleet import Fleet
 from dragoman.runtime.loops import run_on
 from dragoman.runtime.offers import HostTool, offered
 from dragoman.runtime.progress import Progress
+from dragoman.runtime.renewing import Renewing
 from dragoman.runtime.sending import Sending
+from dragoman.runtime.slots import Slot
 from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.turns import Turn
 from dragoman.runtime.watching import Watcher
@@ -88,6 +90,7 @@ class Host(Fleet):
         self._ids = (f"{run}-{n}" for n in itertools.count(1))
         self._idle: asyncio.Event | None = None
         self.stack = build(self)
+        self._renewing = Renewing(self.stack, lambda: next(self._ids))
         for spec in specs:
             self._insert(spec)
 
@@ -135,6 +138,7 @@ class Host(Fleet):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_S):
                     await self._idle.wait()
+        self._renewing.close()
         await self._watching.finish(LAST_WORDS_S)
         for closer in self._closers:
             try:
@@ -148,6 +152,15 @@ class Host(Fleet):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def _remove(self, name: str) -> None:
+        await super()._remove(name)
+        self.stack.shared.forget(name)
+
+    def _tried(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
+        super()._tried(slot, ms, error)
+        if error is None:
+            self._renewing.start(slot.name)
 
     # --- tools --------------------------------------------------------------------------------------------------
 
@@ -227,11 +240,19 @@ class Host(Fleet):
     @contextlib.asynccontextmanager
     async def turn(self, *, principal: str = "local") -> AsyncIterator[Turn]:
         """The work for one user request: its calls share budgets, grants and provenance."""
-        yield self.new_turn(principal)
+        turn = self.new_turn(principal)
+        try:
+            yield turn
+        finally:
+            self.end_turn(turn)
 
     def new_turn(self, principal: str = "local") -> Turn:
         """A turn for code that cannot use ``async with``."""
         return Turn(self, f"turn-{next(self._ids)}", principal)
+
+    def end_turn(self, turn: Turn) -> None:
+        """Forget what was counted in a turn of :meth:`new_turn`; ``async with`` does this."""
+        self.stack.shared.turns.end(turn.principal, turn.id)
 
     async def _run(
         self,

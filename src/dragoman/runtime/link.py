@@ -43,6 +43,7 @@ from dragoman.wire.revisions import Era
 log = logging.getLogger("dragoman")
 
 _MAX_LOGGED: Final = 20
+DEFAULT_TIMEOUT_S: Final = 30.0
 
 T = TypeVar("T")
 
@@ -113,7 +114,7 @@ class Link:
         name: str = "dragoman",
         version: str = __version__,
         revision: str | None = None,
-        timeout_s: float = 60.0,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
         connect_timeout_s: float = 30.0,
         connect_s: float = 5.0,
         idle_s: float = 300.0,

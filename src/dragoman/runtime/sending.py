@@ -56,12 +56,13 @@ class Sending:
         if call.tier == "L2" or call.tier == "L3":
             self._refuse_if_changed(call)
         result: Result
+        most_s, on_progress = call.max_timeout_s, call.on_progress
         if call.kind == "tool":
-            result = await client.call_tool(call.name, call.arguments, timeout_s=timeout_s, on_progress=call.on_progress)
+            result = await client.call_tool(call.name, call.arguments, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
         elif call.kind == "resource":
-            result = await client.read_resource(call.name, timeout_s=timeout_s, on_progress=call.on_progress)
+            result = await client.read_resource(call.name, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
         else:
-            result = await client.get_prompt(call.name, call.arguments, timeout_s=timeout_s, on_progress=call.on_progress)
+            result = await client.get_prompt(call.name, call.arguments, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
         return Outcome(call=call, result=result, spent=Spent(result_bytes=len(memoryview(result.raw_json))))
 
     def _refuse_if_changed(self, call: Call) -> None:

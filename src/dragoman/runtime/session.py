@@ -54,6 +54,7 @@ class RequestOptions(TypedDict, total=False):
     """What may come with a request, besides its params and its deadline."""
 
     on_progress: Callable[[ProgressReceived], Any] | None
+    max_timeout_s: float | None
     meta: Mapping[str, Any] | None
     force: bool
     headers: tuple[tuple[str, str], ...]
@@ -177,7 +178,9 @@ class Session:
         head = self._head(method, result)
         if head is None:
             return result
-        return await self._more_rounds(method, params, head, timeout_s - (driver.now() - began), timeout_s, on_round, options)
+        return await self._more_rounds(
+            method, params, head, _left(timeout_s, driver.now() - began, timeout_s, options), timeout_s, on_round, options
+        )
 
     async def _more_rounds(
         self,
@@ -206,7 +209,7 @@ class Session:
                 result = await self.driver.request(method, body, timeout_s=left_s, **options)
             except CallTimeout as exc:
                 raise self.too_late(timeout_s, exc.request_id) from None  # the caller knows the whole, not what was left of it
-            left_s -= self.driver.now() - began
+            left_s = _left(left_s, self.driver.now() - began, timeout_s, options)
             another = self._head(method, result)
             if another is None:
                 return result
@@ -267,6 +270,15 @@ class Session:
                 raise CallFailed(f"{self.label} wants {wanted} before it answers {method}: {answer.message}", server=self.label)
             answers[key] = answer
         return answers, counted_s
+
+
+def _left(left_s: float, took_s: float, timeout_s: float, options: RequestOptions) -> float:
+    """What is left of the time of a call after a round. Where progress moved its deadline, what counts in the end is the maximum."""
+    most_s = options.get("max_timeout_s")
+    if most_s is None:
+        return left_s - took_s
+    most_s = options["max_timeout_s"] = most_s - took_s
+    return min(timeout_s, most_s)
 
 
 def _members(params: Raw) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
 import msgspec
 
+from dragoman.policy.breaker import BreakerRule
+from dragoman.policy.bulkhead import LaneRule
 from dragoman.policy.rules import Rules
 from dragoman.runtime.client import Client
 from dragoman.runtime.standing import Credential
@@ -24,6 +26,8 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
         result_bytes: Longest result a call may bring.
         max_tools: Tools beyond this many are set aside.
         held_back: Why it may not start (a project file nobody approved), with the command to run; ``None`` if it may.
+        breaker: When it is left alone; ``None``: never.
+        lane: How many calls of it are made at one time.
         when_down: Called after a client was closed, e.g. to close the log file.
         remote: It is behind an address, so there is no program to start again.
         heartbeat_s: How often a server that is silent is asked whether it lives; 0 is never.
@@ -39,8 +43,33 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True):
     max_tools: int = 10_000
     enabled: bool = True
     held_back: str | None = None
+    breaker: BreakerRule | None = BreakerRule()
+    lane: LaneRule = LaneRule()
     when_down: Callable[[], None] | None = None
     remote: bool = False
     heartbeat_s: float = HEARTBEAT_S
     idle_stop_s: float | None = None
     credential: Callable[[], Credential] | None = None
+
+
+class HasSpec(Protocol):
+    """Whatever was made for a spec."""
+
+    spec: ServerSpec
+
+
+class SpecRules:
+    """What the layers have to know of the servers that are there at each moment."""
+
+    def __init__(self, slots: Mapping[str, HasSpec]) -> None:
+        self._slots = slots
+
+    def breaker(self, server: str) -> BreakerRule | None:
+        """When it is left alone; ``None``: never."""
+        slot = self._slots.get(server)
+        return slot.spec.breaker if slot is not None else None
+
+    def lane(self, server: str) -> LaneRule:
+        """How many calls of it are made at one time."""
+        slot = self._slots.get(server)
+        return slot.spec.lane if slot is not None else LaneRule()

@@ -63,11 +63,15 @@ def ended(name: str, reason: str, closed: Closed | None) -> DragomanError:
 def again_in(error: DragomanError, name: str, state: str, left_s: float) -> DragomanError:
     """The error of a call that comes too soon: what is wrong with its server, and when that is looked at again."""
     text = f"{name} is {state}: {sentence(error)}; it is tried again in {max(left_s, 1.0):.0f} s, and nothing was sent"
+    again: TransportError
     if isinstance(error, SpawnFailed):
-        return SpawnFailed(text, exit_code=error.exit_code, stderr_tail=error.stderr_tail, server=name, hint=error.hint)
-    if isinstance(error, ConnectFailed):
-        return ConnectFailed(text, status=error.status, body=error.body, retry_after_s=left_s, server=name, hint=error.hint)
-    return error
+        again = SpawnFailed(text, exit_code=error.exit_code, stderr_tail=error.stderr_tail, server=name, hint=error.hint)
+    elif isinstance(error, ConnectFailed):
+        again = ConnectFailed(text, status=error.status, body=error.body, server=name, hint=error.hint)
+    else:
+        return error
+    again.retry_after_s, again.tried = left_s, False
+    return again
 
 
 def sentence(error: DragomanError) -> str:

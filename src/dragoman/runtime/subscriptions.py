@@ -238,7 +238,7 @@ class Changes:
                 raise CallTimeout(f"{label} did not acknowledge {LISTEN} within {self._timeout_s:g} s", self._timeout_s, server=label)
 
     async def _run(self) -> None:
-        body = {"notifications": self.wanted}
+        body = {"notifications": msgspec.to_builtins(self.wanted)}
         while True:
             driver = await self._link._reopening.ready()
             try:

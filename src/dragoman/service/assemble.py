@@ -19,19 +19,22 @@ import msgspec
 
 from dragoman._version import __version__
 from dragoman.config import checks
-from dragoman.config.model import Config, Limits, ServerConfig, ToolConfig
+from dragoman.config.model import Config, Limits, PolicyConfig, ServerConfig, ToolConfig
 from dragoman.config.secrets import mask_server, resolve_server
 from dragoman.errors import ConfigError
 from dragoman.policy import stack
+from dragoman.policy.breaker import BreakerRule
+from dragoman.policy.bulkhead import LaneRule
 from dragoman.policy.chain import Layer, Outcome
 from dragoman.policy.names import some
 from dragoman.policy.ports import Approver
-from dragoman.policy.rules import Rules, ToolRule
+from dragoman.policy.rules import Rules, Settings, ToolRule
 from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
 from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.client import Client
-from dragoman.runtime.specs import HEARTBEAT_S, ServerSpec
+from dragoman.runtime.link import DEFAULT_TIMEOUT_S
+from dragoman.runtime.specs import HEARTBEAT_S, ServerSpec, SpecRules
 from dragoman.runtime.trace import Tap, logging_tap, wire_log
 from dragoman.service import alerts, trust
 from dragoman.service.context import Context
@@ -44,6 +47,7 @@ from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
 log = logging.getLogger("dragoman")
 
+_USUAL = PolicyConfig()
 _PLACES = tuple(name for name, _ in stack.ORDER if name != "dispatch")
 
 TapFor = Callable[[str], Tap | None]
@@ -103,7 +107,7 @@ class Host(runtime_host.Host):
             context,
             approver=approver,
             layers=layers,
-            approval_timeout_s=config.policy.approval_timeout_s,
+            policy=config.policy,
             options={
                 "name": config.client.name or "dragoman",
                 "version": config.client.version or __version__,
@@ -146,13 +150,14 @@ class Host(runtime_host.Host):
         specs: Sequence[ServerSpec] = (),
         approver: Approver | None = None,
         layers: Mapping[str, Sequence[Layer]] | None = None,
-        approval_timeout_s: float = 300.0,
+        policy: PolicyConfig = _USUAL,
         **parts: Any,
     ) -> Host:
         questions = Withdrawable(approver) if approver is not None else None
         redact = context.redactor.redact_text
 
         def build(host: runtime_host.Host) -> stack.Stack:
+            rules = SpecRules(host.slots)
             return stack.build(
                 sink=plumbing,
                 registry=host.registry,
@@ -160,8 +165,13 @@ class Host(runtime_host.Host):
                 endpoint=host.dispatch,
                 in_vain=lambda call: host.obstacle(call.server),
                 result_limit=host.result_limit,
+                breaker_rule=rules.breaker,
+                lane_rule=rules.lane,
+                concurrent=policy.concurrent,
+                retries_per_turn=policy.retry_budget_per_turn,
+                alert=host.alerts,
                 redact=redact,
-                approval_timeout_s=approval_timeout_s,
+                approval_timeout_s=policy.approval_timeout_s,
                 extra={name: list(own) for name, own in (layers or {}).items()},
             )
 
@@ -286,6 +296,8 @@ def spec_of(
         timeout_s=server.timeout_s,
         result_bytes=server.limits.result_bytes,
         max_tools=server.limits.tools,
+        breaker=BreakerRule(server.breaker.failures, server.breaker.open_s) if server.breaker is not None else None,
+        lane=LaneRule(server.limits.concurrent, server.limits.queue, server.limits.queue_s),
         enabled=server.enabled,
         held_back=held_back,
         when_down=when_down,
@@ -298,9 +310,13 @@ def spec_of(
 
 def rules_of(server: ServerConfig) -> Rules:
     """The tiers of a configured server; a default that its file does not name is nobody's rule."""
-    tools = {key: ToolRule(tool.tier, tool.say) for key, tool in server.tools.items()}
+    tools = {
+        key: ToolRule(tool.tier, tool.say, tool.timeout_s, tool.max_timeout_s, tool.idempotent, tool.stale_s)
+        for key, tool in server.tools.items()
+    }
     named = server.source is not None and (*server.key, "default_tier") in server.source.lines
-    return Rules(server.name, tools, server.default_tier if named or server.default_tier != DEFAULT_TIER else None)
+    tier = server.default_tier if named or server.default_tier != DEFAULT_TIER else None
+    return Rules(server.name, tools, tier, Settings(server.timeout_s or DEFAULT_TIMEOUT_S, server.max_timeout_s))
 
 
 async def why_held_back(server: ServerConfig, config: Config, plumbing: Plumbing) -> str | None:
