@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick check test bench soak conformance interop fuzz dev lock clean
+.PHONY: help demo quick check test bench soak conformance mutants interop fuzz dev lock clean
 
 help:
 	@echo 'make demo          the main job on bundled servers (make demo ARGS=--yes: agree to what it asks)'
@@ -29,6 +29,7 @@ help:
 	@echo 'make test          install what the tests need, then every test and the official conformance scenarios'
 	@echo 'make conformance   the official conformance scenarios alone'
 	@echo 'make fuzz          what strangers send, made up by atheris (FUZZ_S=600 seconds for each of FUZZ_TARGETS)'
+	@echo 'make mutants       break what the specification wants, a behaviour at a time: do the tests notice?'
 	@echo 'make bench         side by side with other clients'
 	@echo 'make soak          fifty bad servers and 64 callers for ten minutes (SOAK_S=600)'
 	@echo 'make dev | interop the environments of `check` | of the tests against foreign servers'
@@ -65,6 +66,10 @@ bench: dev interop
 
 fuzz: $(FUZZ)/.stamp
 	@PYTHONPATH=src $(FUZZ)/bin/python -m tests.fuzz.run $(FUZZ_S) $(FUZZ_TARGETS)
+
+# No part of `make test`: it takes minutes, and says something of the tests rather than of the program.
+mutants: dev
+	@$(BIN)/python scripts/break_it.py $(ARGS)
 
 dev: $(STAMPS)/dev
 interop: $(addprefix $(INTEROP_STAMPS)/,node mcp1 mcp2 fastmcp) $(NODE_MODULES)/.stamp

@@ -81,7 +81,10 @@ def python_server(name: str, *arguments: str) -> list[str]:
     return [str(installed(VENVS / PYTHON_SERVERS[name] / "bin" / name)), *arguments]
 
 
-SDK_SERVERS = {"fastmcp_1": "mcp1", "fastmcp_4": "fastmcp", "high_level_2": "mcp2", "low_level_2": "mcp2"}
+SDK_SERVERS = {
+    **{"fastmcp_1": "mcp1", "fastmcp_4": "fastmcp", "high_level_2": "mcp2", "low_level_2": "mcp2"},
+    **{"apps_2": "mcp2", "tasks_1": "mcp1", "tasks_2": "mcp2"},
+}
 TS_SDK_SERVERS = ("ts_sdk_1", "ts_sdk_2")
 
 

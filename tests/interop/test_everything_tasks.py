@@ -11,6 +11,7 @@ from tests.interop.test_server_everything import everything
 QUERY = "simulate-research-query"  # says that it must run as a task
 
 
+@pytest.mark.shows("tasks", peer=("ts_sdk_1", "2025-11-25", "stdio"))
 async def test_tool_that_must_run_as_a_task_is_called_like_any_other() -> None:
     """MCP 2025-11-25 basic/utilities/tasks."""
     async with everything(tasks=True) as client:
@@ -19,6 +20,7 @@ async def test_tool_that_must_run_as_a_task_is_called_like_any_other() -> None:
         assert client.violations == {}
 
 
+@pytest.mark.shows("tasks", peer=("ts_sdk_1", "2025-11-25", "stdio"))
 async def test_task_that_needs_a_person_asks_one() -> None:
     """MCP 2025-11-25 basic/utilities/tasks#input-required."""
     person = Person(interpretation="historical")
@@ -28,6 +30,7 @@ async def test_task_that_needs_a_person_asks_one() -> None:
         assert len(person.asked) == 1
 
 
+@pytest.mark.shows("tasks", peer=("ts_sdk_1", "2025-11-25", "stdio"))
 async def test_task_can_be_cancelled_by_its_handle() -> None:
     """MCP 2025-11-25 basic/utilities/tasks#cancellation."""
     async with everything(tasks=True) as client:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import uuid
 
+import pytest
+
 from dragoman import Change
-from tests.interop.test_sdk_servers import MENU, TELLING, Peer, connect, over, peer, running
+from tests.interop.test_sdk_servers import MENU, TELLING, WATCHED, Peer, connect, over, peer, running
 
 __all__ = ["peer", "running"]  # fixtures
 
@@ -14,6 +16,7 @@ _WAIT_S = 20
 
 
 @over(TELLING)
+@pytest.mark.shows("changes of lists")
 async def test_new_tool_is_a_change_and_leaving_ends_it(peer: Peer) -> None:
     """2026-07-28 basic/patterns/subscriptions; up to 2025-11-25 server/tools, list changed."""
     name = f"fry_{uuid.uuid4().hex}"
@@ -28,7 +31,8 @@ async def test_new_tool_is_a_change_and_leaving_ends_it(peer: Peer) -> None:
         assert client.violations == {}
 
 
-@over([peer for peer in TELLING if peer.name.startswith("ts_")])
+@over(WATCHED)
+@pytest.mark.shows("updates of resources")
 async def test_new_contents_of_a_resource_are_a_change_of_that_resource(peer: Peer) -> None:
     """2026-07-28 basic/patterns/subscriptions; up to 2025-11-25 server/resources, subscriptions."""
     async with connect(peer) as client:

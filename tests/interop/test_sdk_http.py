@@ -42,7 +42,7 @@ async def test_lists_and_calls(url: str) -> None:
     """Basic/transports/streamable-http: required headers, both kinds of answer."""
     async with Client(url, timeout_s=20) as client:
         assert (client.server.era, client.server.revision, client.server.name) == ("modern", "2026-07-28", "sdk-2-high-level")
-        assert len(await client.list_tools()) == 11
+        assert len(await client.list_tools()) == 12
         assert (await client.call_tool("add", {"a": 2, "b": 40})).structured == {"result": 42}
         assert (await client.call_tool("weather", {"city": "São Paulo"})).structured == {"city": "São Paulo", "celsius": 21.5}
         assert (await client.call_tool("fail", {"why": "x"})).is_error

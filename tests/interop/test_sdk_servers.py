@@ -45,11 +45,15 @@ OLD = ("fastmcp_1", "ts_sdk_1")
 SPOKEN: list[tuple[str, Revision]] = [(name, revision) for name in BOTH for revision in (MODERN, LEGACY)]
 SPOKEN += [(name, LEGACY) for name in OLD]
 STDIO = [Peer(name, revision) for name, revision in SPOKEN]
-STREAMING = [Peer(name, revision, "http") for name, revision in SPOKEN] + [Peer(name, LEGACY, "sse") for name in (*OLD, "fastmcp_4")]
+STREAMING = [Peer(name, revision, "http") for name, revision in SPOKEN] + [
+    Peer(name, LEGACY, "sse") for name in (*OLD, "high_level_2", "fastmcp_4")
+]
 PLAIN = [Peer(name, revision, "http-json") for name, revision in SPOKEN]
 LOW = [Peer("low_level_2", MODERN), Peer("low_level_2", LEGACY)]
 MUTE = Peer("fastmcp_4", MODERN)  # has nothing to tell changes with in this era
 TELLING = [peer for peer in [*STDIO, *STREAMING] if peer[:2] != MUTE[:2]]
+# Whose resources can be watched. The others serve no subscriptions to resources, or declare that they do not.
+WATCHED = [*(peer for peer in TELLING if peer.name.startswith("ts_") or peer[:2] == ("high_level_2", MODERN)), *LOW]
 
 
 def over(peers: list[Peer]) -> pytest.MarkDecorator:
@@ -122,6 +126,7 @@ async def test_era_is_found_without_being_told(name: str, era: str, revision: st
 
 
 @over([*STDIO, *STREAMING, *PLAIN])
+@pytest.mark.shows("tools")
 async def test_lists_and_calls_with_structured_results(peer: Peer) -> None:
     """Server/tools: all of them put a bare value into `result`."""
     async with connect(peer) as client:
@@ -137,6 +142,7 @@ async def test_lists_and_calls_with_structured_results(peer: Peer) -> None:
 
 
 @rich
+@pytest.mark.shows("tools")
 async def test_failures_of_tools_are_outcomes(peer: Peer) -> None:
     """Server/tools, error handling: a tool that raises, wrong arguments, no such tool (an error of the protocol on one of them)."""
     async with connect(peer) as client:
@@ -153,6 +159,7 @@ async def test_failures_of_tools_are_outcomes(peer: Peer) -> None:
 
 
 @rich
+@pytest.mark.shows("progress", "logging")
 async def test_progress_and_log_messages_arrive(peer: Peer) -> None:
     """Basic/utilities/progress and server/utilities/logging: the modern era logs only to requests that ask for a level."""
     steps: Inbox[Progress] = Inbox()
@@ -174,6 +181,7 @@ async def test_progress_and_log_messages_arrive(peer: Peer) -> None:
 
 
 @rich
+@pytest.mark.shows("elicitation")
 async def test_elicitation_is_answered_in_both_eras(peer: Peer) -> None:
     """Client/elicitation: a request of the server (legacy), or an `input_required` round (2026-07-28 basic/patterns/mrtr)."""
     answers = {
@@ -190,6 +198,7 @@ async def test_elicitation_is_answered_in_both_eras(peer: Peer) -> None:
 
 
 @rich
+@pytest.mark.shows("sampling", "roots")
 async def test_sampling_and_roots_are_answered_in_both_eras(peer: Peer) -> None:
     """Client/sampling and client/roots."""
     model = Model("waves")
@@ -229,6 +238,7 @@ async def test_round_that_we_cannot_answer_ends_the_call_here() -> None:
 
 
 @rich
+@pytest.mark.shows("cancellation")
 async def test_cancellation_reaches_the_tool(peer: Peer) -> None:
     """Basic/utilities/cancellation: the handler on the server is cancelled, for our cancellation and for our deadline."""
     started: Inbox[Progress] = Inbox()
@@ -258,6 +268,7 @@ async def ended(client: Client, count: int) -> bool:
 
 
 @over([*STDIO, *STREAMING, *PLAIN])
+@pytest.mark.shows("resources", "prompts", "completion")
 async def test_resources_prompts_and_completion(peer: Peer) -> None:
     """Server/resources, server/prompts, server/utilities/completion."""
     async with connect(peer) as client:
@@ -273,6 +284,7 @@ async def test_resources_prompts_and_completion(peer: Peer) -> None:
 
 
 @over(TELLING)
+@pytest.mark.shows("changes of lists")
 async def test_new_tool_is_told_and_can_be_called(peer: Peer) -> None:
     """Legacy: unasked. Modern: to those who listen (2026-07-28 basic/utilities/subscriptions)."""
     notices, name = Notices(), f"bake_{uuid.uuid4().hex}"
@@ -283,9 +295,10 @@ async def test_new_tool_is_told_and_can_be_called(peer: Peer) -> None:
         assert client.violations == {}
 
 
-@over([peer for peer in TELLING if peer.name.startswith("ts_")])
+@over(WATCHED)
+@pytest.mark.shows("updates of resources")
 async def test_update_of_a_resource_is_told_to_who_wants_it(peer: Peer) -> None:
-    """Server/resources, subscriptions; 2026-07-28 basic/utilities/subscriptions. The other servers here do not offer it."""
+    """Server/resources, subscriptions; 2026-07-28 basic/utilities/subscriptions."""
     notices = Notices()
     async with connect(peer, on_notification=notices.note) as client:
         await client.call_tool("season")
@@ -296,10 +309,11 @@ async def test_update_of_a_resource_is_told_to_who_wants_it(peer: Peer) -> None:
 
 
 @low
+@pytest.mark.shows("tools")
 async def test_pages_are_followed_and_errors_keep_their_data(peer: Peer) -> None:
     """Server/utilities/pagination; JSON-RPC errors with a code of the server's own."""
     async with connect(peer) as client:
-        assert [tool.name for tool in await client.list_tools()] == ["measure", "two_questions", "announce", "refuse"]
+        assert [tool.name for tool in await client.list_tools()] == ["measure", "two_questions", "announce", "refuse", "season"]
         assert (await client.call_tool("measure", {"text": "豆腐"})).structured == {"length": 2}
         with pytest.raises(ServerError) as caught:
             await client.call_tool("refuse")
@@ -307,6 +321,7 @@ async def test_pages_are_followed_and_errors_keep_their_data(peer: Peer) -> None
 
 
 @low
+@pytest.mark.shows("elicitation")
 async def test_two_questions_take_two_rounds_and_the_state_comes_back(peer: Peer) -> None:
     """2026-07-28 basic/patterns/mrtr: the server forgets everything but the opaque state; legacy: two asks in one call."""
     person = Person(name="Ada", colour="red")
@@ -316,6 +331,7 @@ async def test_two_questions_take_two_rounds_and_the_state_comes_back(peer: Peer
 
 
 @low
+@pytest.mark.shows("changes of lists")
 async def test_change_of_the_tools_is_told(peer: Peer) -> None:
     """Legacy: unasked. Modern: to those who listen (2026-07-28 basic/utilities/subscriptions)."""
     notices = Notices()
@@ -326,6 +342,7 @@ async def test_change_of_the_tools_is_told(peer: Peer) -> None:
 
 
 @over(TELLING)
+@pytest.mark.shows("changes of lists")
 async def test_host_learns_of_a_new_tool(peer: Peer, host: Host) -> None:
     """Server/tools, list changed: the catalog is refreshed, and the new tool can be called."""
     await host.add("kitchen", **peer.target, tools={"*": "L0"}, timeout_s=20)

@@ -182,8 +182,11 @@ def test_slow_server_is_asked_the_old_way_too_and_only_once() -> None:
 
 def test_slow_modern_server_refuses_initialize_and_answers_the_probe_in_either_order() -> None:
     refused = {"supported": [NEW], "requested": OLD}
+    for late in (Wire().slow().init_refused(-32022, refused), Wire().slow().init_refused(-32601)):
+        assert not late.outcome
+        assert late.sent == [("server/discover", NEW), ("initialize", OLD)]
+        assert late.probe(DISCOVERED).peer.era == "modern"
     late = Wire().slow().init_refused(-32022, refused)
-    assert not late.outcome
     assert late.probe(DISCOVERED).peer.era == "modern"
     assert late.handshake.asked_both_ways
     early = Wire().slow().probe(DISCOVERED).init_refused(-32022, refused)

@@ -10,7 +10,7 @@ import pytest
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.actions import HTTP, STDIO, CloseStream, Send, Traits
 from dragoman.protocol.asks import TOO_MANY
-from dragoman.protocol.events import NoticeReceived, RequestLost, ResultReceived
+from dragoman.protocol.events import AskReceived, NoticeReceived, RequestLost, ResultReceived
 from dragoman.protocol.stamp import Stamp
 from dragoman.wire.envelope import ErrorBody
 from dragoman.wire.listing import Implementation
@@ -64,8 +64,9 @@ def test_answer_of_ours_has_a_result_or_an_error_and_never_both(outcome: Any) ->
 def test_notice_is_never_answered_whatever_it_is_called(revision: str, method: str) -> None:
     """R-FRAME-08: MCP basic/index#notifications."""
     client = open_client(revision)
-    feed(client, {"method": method, "params": {"a": 1}})
+    events = feed(client, {"method": method, "params": {"a": 1}})
     assert client.actions() == []
+    assert not any(isinstance(event, AskReceived) for event in events)  # nor handed on to be answered
 
 
 @pytest.mark.requirement("R-FRAME-08")

@@ -64,6 +64,17 @@ def test_message_over_the_limit_is_lost_alone_and_told_with_both_ends(parts: int
     assert read([bytes((byte,)) for byte in data], limit=5999) == [Discarded(whole[:SAMPLE], whole[-SAMPLE:], 6000), b"next"]
 
 
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_no_bytes_of_a_server_raise_and_what_is_held_stays_within_the_limit(chunks: list[bytes]) -> None:
+    """Whatever arrives is a message, a control frame or an end, and after an end there is nothing."""
+    reader, ended = FrameReader(64), False
+    for chunk in chunks:
+        for found in reader.feed(chunk):
+            assert not ended
+            ended = isinstance(found, Ended)
+            assert isinstance(found, Discarded | Ended | Ping | Pong) or len(found) <= 64
+
+
 def test_memory_is_bounded_by_the_limit_not_by_what_a_frame_claims() -> None:
     """A head of ten bytes may claim eight exabytes; what follows it is thrown away as it comes."""
     reader = FrameReader(1 << 16)

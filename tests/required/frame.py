@@ -54,6 +54,7 @@ REQUIREMENTS = (
             "tests/protocol/test_answers.py::test_answer_to_a_foreign_id_settles_nothing_and_is_counted",
             "tests/protocol/test_answers.py::test_answer_without_a_usable_id_settles_nothing",
             "tests/protocol/test_answers.py::test_error_without_an_id_on_a_stream_of_its_own_ends_the_request_of_that_stream",
+            "tests/protocol/test_answers.py::test_answer_on_the_stream_of_another_open_request_is_ignored",
         ),
     ),
     Req(

@@ -76,6 +76,7 @@ REQUIREMENTS = (
         tests=(
             "tests/protocol/test_streams_legacy.py::test_clean_end_after_an_event_id_is_continued_after_the_time_asked_for_and_the_answer_counts",
             "tests/protocol/test_streams_legacy.py::test_time_asked_for_is_kept_within_reason",
+            "tests/transports/test_http_legacy.py::test_stream_of_a_request_is_continued_by_a_get_that_names_the_last_event",
         ),
     ),
     Req(

@@ -21,11 +21,11 @@ async def test_pages_are_followed_to_the_last_one() -> None:
 
     async def ask(method: str, params: dict[str, Any], timeout_s: float) -> Raw:
         asked.append(params)
-        return Raw(encode({"tools": [ECHO | {"name": f"t{len(asked)}"}]} | ({"nextCursor": f"c {len(asked)}"} if len(asked) < 3 else {})))
+        return Raw(encode({"tools": [ECHO | {"name": f"t{len(asked)}"}]} | ({"nextCursor": f" c {len(asked)}="} if len(asked) < 3 else {})))
 
     items, problems = await all_pages(ask, "tools/list", "tools", 10, "fake")
     assert [tool.name for tool in items] == ["t1", "t2", "t3"]
-    assert asked == [{}, {"cursor": "c 1"}, {"cursor": "c 2"}]
+    assert asked == [{}, {"cursor": " c 1="}, {"cursor": " c 2="}]
     assert problems == []
 
 

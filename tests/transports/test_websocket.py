@@ -165,6 +165,22 @@ async def test_tls_is_checked() -> None:
         assert "TLS with" in (await refusal(url)).message
 
 
+async def test_proxy_that_tunnels_sees_no_header_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As over HTTP: the proxy of the environment is used, and what is inside TLS is not told to it."""
+
+    async def handler(exchange: Exchange) -> None:
+        exchange.reply("403 Forbidden")
+
+    async with loopback(handler) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://us:pw@127.0.0.1:{proxy.port}")
+        failed = await refusal("wss://server.example/mcp", headers={"Authorization": "Bearer t0p"})
+        (seen,) = proxy.requests
+        assert seen.line == "CONNECT server.example:443 HTTP/1.1"
+        assert seen.header("Proxy-Authorization") == "Basic dXM6cHc="
+        assert "t0p" not in repr(seen.headers)
+    assert failed.message == "the proxy does not connect to wss://server.example/mcp: HTTP 403 Forbidden"
+
+
 @pytest.mark.parametrize("name", ["Sec-WebSocket-Protocol", "Upgrade", "sec-websocket-key"])
 def test_headers_of_the_protocol_are_not_the_users(name: str) -> None:
     """They would break the request."""

@@ -1,4 +1,4 @@
-"""A server on `MCPServer` of the official SDK 2.x, both eras. Usage: high_level_2.py [stdio | http | http-json | http-sse].
+"""A server on `MCPServer` of the official SDK 2.x, both eras. Usage: high_level_2.py [stdio | http | http-json | http-sse | sse].
 
 It serves `tests/interop` only, from the environment with that SDK.
 """
@@ -128,6 +128,13 @@ async def grow(name: str, ctx: Context) -> str:
     return "grown"
 
 
+@server.tool()
+async def season(ctx: Context) -> str:
+    """Say that the menu changed, to those who listen."""
+    await ctx.notify_resource_updated("menu://today")
+    return "seasoned"
+
+
 @server.resource("menu://today", mime_type="text/plain")
 def menu() -> str:
     return "Lentils, 豆腐, crème brûlée"
@@ -157,4 +164,7 @@ if __name__ == "__main__":
     else:
         from _http import serve
 
-        serve(server.streamable_http_app(json_response=how == "http-json", stateless_http=how != "http"))
+        if how == "sse":
+            serve(server.sse_app(), "/sse")
+        else:
+            serve(server.streamable_http_app(json_response=how == "http-json", stateless_http=how != "http"))

@@ -12,10 +12,12 @@ import anyio
 import mcp_types as types
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
 OBJECT = {"type": "object"}
+MENU = "menu://today"
+subscribed: set[str] = set()
 bus = InMemorySubscriptionBus()
 TOOLS = {
     "measure": types.Tool(
@@ -27,6 +29,7 @@ TOOLS = {
     "two_questions": types.Tool(name="two_questions", description="Asks twice, in two rounds.", input_schema=OBJECT),
     "announce": types.Tool(name="announce", description="Says that the tools changed.", input_schema=OBJECT),
     "refuse": types.Tool(name="refuse", description="Answers with a JSON-RPC error.", input_schema=OBJECT),
+    "season": types.Tool(name="season", description="Says that the menu changed.", input_schema=OBJECT),
 }
 
 
@@ -82,13 +85,39 @@ async def call_tool(
             if ctx.protocol_version < "2026":
                 await ctx.session.send_tool_list_changed()
             return text("announced")
+        case "season":
+            await bus.publish(ResourceUpdated(MENU))
+            if MENU in subscribed:
+                await ctx.session.send_resource_updated(MENU)
+            return text("seasoned")
         case "refuse":
             raise MCPError(-32050, "not today", {"until": "tomorrow"})
     raise MCPError(types.INVALID_PARAMS, f"no tool {params.name}")
 
 
+async def list_resources(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    return types.ListResourcesResult(resources=[types.Resource(uri=MENU, name="menu")])
+
+
+async def subscribe(ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams) -> types.EmptyResult:
+    subscribed.add(str(params.uri))
+    return types.EmptyResult()
+
+
+async def unsubscribe(ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    subscribed.discard(str(params.uri))
+    return types.EmptyResult()
+
+
 server = Server(
-    "sdk-2-low-level", version="2.0", on_list_tools=list_tools, on_call_tool=call_tool, on_subscriptions_listen=ListenHandler(bus)
+    "sdk-2-low-level",
+    version="2.0",
+    on_list_tools=list_tools,
+    on_call_tool=call_tool,
+    on_list_resources=list_resources,
+    on_subscribe_resource=subscribe,
+    on_unsubscribe_resource=unsubscribe,
+    on_subscriptions_listen=ListenHandler(bus),
 )
 
 
