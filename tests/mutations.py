@@ -68,11 +68,9 @@ MUTATIONS: Final = (
     Mutation(
         "R-LIFE-15",
         "protocol/handshake.py",
-        "self._fall_back(newest_mutual(self._legacy, _listed(refusal)) or self._newest_legacy(), refusal=refusal)",
-        "if error is not None and error.code == -32601:\n"
-        "            self._fall_back(newest_mutual(self._legacy, _listed(refusal)) or self._newest_legacy(), refusal=refusal)\n"
-        "        else:\n"
-        "            self._fail(refusal.failure())",
+        "listed = _listed(refusal)\n        theirs",
+        "if error is not None and error.code != -32601:\n            return self._fail(refusal.failure())\n"
+        "        listed = _listed(refusal)\n        theirs",
         "only -32601 means legacy",
     ),
     Mutation(

@@ -35,6 +35,16 @@ JSON: Final = (
 WORDS: Final[dict[str, tuple[bytes, ...]]] = {
     "lines": (b"\n", b"\r\n", b"\r", b"{}", b" "),
     "sse": (b"data:", b"data: ", b"event:", b"id:", b"retry:", b"\n\n", b"\r\n\r\n", b"\r\r", b"\xef\xbb\xbf", b": "),
+    "websocket": (
+        b"\x81\x02{}",
+        b"\x01\x01{",
+        b"\x80\x01}",
+        b"\x89\x00",
+        b"\x8a\x01x",
+        b"\x88\x02\x03\xe8",
+        b"\x81\x7e\x00\x80",
+        b"\x81\x7f",
+    ),
     "inbound": (
         *(
             b'"jsonrpc":"2.0"',
@@ -83,6 +93,9 @@ def seeds(target: str) -> Iterator[bytes]:
         ]
         if target == "sse":
             yield b"\x05\x04" + b"".join(b"id: %d\ndata: " % number + message + b"\n\n" for number, message in enumerate(messages))
+        elif target == "websocket":
+            heads = (b"\x81" + (bytes((len(one),)) if len(one) < 126 else b"\x7e" + len(one).to_bytes(2, "big")) for one in messages)
+            yield b"\x05\x04" + b"".join(head + one for head, one in zip(heads, messages, strict=True) if len(one) < 65536)
         elif target == "lines":
             yield b"\x05\x04" + b"\n".join(messages)
         else:

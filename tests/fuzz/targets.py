@@ -19,6 +19,7 @@ from dragoman.protocol.handshake import Identity
 from dragoman.protocol.lines import SAMPLE, Discarded, LineSplitter
 from dragoman.protocol.refusals import Refusal
 from dragoman.protocol.sse import SseEvent, SseParser
+from dragoman.protocol.websocket import Ended, FrameReader
 from dragoman.wire.listing import Implementation
 from dragoman.wire.revisions import ALL
 
@@ -53,6 +54,21 @@ def sse(data: bytes) -> None:
     for event in expected:
         assert len(event.data) <= limit if isinstance(event, SseEvent) else event.size > limit
         assert "\0" not in (event.id if isinstance(event, SseEvent) else "")
+
+
+def websocket(data: bytes) -> None:
+    """However the bytes are cut, what is read is the same, no message is over the limit, and nothing follows an end."""
+    chunk, limit = 1 + data[0] % 16 if data else 1, _LIMITS[data[1] % 5] if len(data) > 1 else 64
+    body = data[2:]
+    expected = FrameReader(limit).feed(body)
+    parts = FrameReader(limit)
+    assert [found for start in range(0, len(body), chunk) for found in parts.feed(body[start : start + chunk])] == expected
+    for found in expected:
+        if isinstance(found, Discarded):
+            assert found.size > limit
+        elif isinstance(found, bytes | bytearray):
+            assert len(found) <= limit
+    assert not any(isinstance(found, Ended) for found in expected[:-1])
 
 
 def inbound(data: bytes) -> None:
@@ -131,4 +147,10 @@ def config(data: bytes) -> None:
     assert isinstance(found, Config) or path.name in str(found)
 
 
-TARGETS: Final[dict[str, Callable[[bytes], None]]] = {"lines": lines, "sse": sse, "inbound": inbound, "config": config}
+TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
+    "lines": lines,
+    "sse": sse,
+    "websocket": websocket,
+    "inbound": inbound,
+    "config": config,
+}

@@ -165,6 +165,7 @@ REQUIREMENTS = (
         "basic/transports#custom-transports",
         tests=(
             "tests/transports/test_unix.py::test_line_in_pieces_and_lines_in_one_piece_arrive_whole",
+            "tests/transports/test_tcp.py::test_client_takes_a_port_and_finds_the_era",
             "tests/transports/test_contract.py::test_transport_keeps_the_contract",
             "tests/testing/test_transports.py::test_right_transport_passes",
             "tests/testing/test_transports.py::test_wrong_transport_is_told_which_rule_it_breaks",
