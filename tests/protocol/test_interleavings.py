@@ -158,7 +158,7 @@ class AnyConversation(RuleBasedStateMachine):
     @rule(progress=st.booleans(), notice=st.booleans())
     def we_start(self, progress: bool, notice: bool) -> None:
         if notice:
-            self.connection.notify("notifications/roots/list_changed")
+            self.connection.notify("notifications/example")  # one that every revision lets through
         self.started.append(self.connection.start_request("tools/call", {"name": "x"}, progress=progress, force=True))
         self._drain()
 
