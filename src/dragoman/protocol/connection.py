@@ -109,7 +109,7 @@ class Connection:
         self._asks = Asks(self._events.append, self._server, self._negotiated)
         self._answers = Answers(self._pending, self._client, self._events.append)
         self._notices = Notices(self._pending, self._asks, self._events.append, is_server=role is Role.SERVER)
-        self._streams = Streams(self._pending, self._client, self._events.append, lambda action: self._actions.append(action))
+        self.streams = Streams(self._pending, self._client, self._events.append, lambda action: self._actions.append(action))
 
     # --- draining -----------------------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Connection:
     @property
     def session_lost(self) -> bool:
         """The peer no longer knows our session: whatever is sent here is refused."""
-        return self._streams.session_lost
+        return self.streams.session_lost
 
     # --- doing --------------------------------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ class Connection:
         if entry is None:
             return
         if self.traits.request_scoped_streams:
-            self._streams.forget(request_id)
+            self.streams.forget(request_id)
             self._actions.append(CloseStream(request_id))
         if self.state == "open" and not (self._stamp.modern and self.traits.cancel_closes_stream):
             self.notify(CANCELLED, {"requestId": request_id, "reason": reason[:200]})
@@ -247,15 +247,15 @@ class Connection:
             via: The request on whose stream it arrived, where the transport has one for each.
             status: HTTP's, where it was not one of success.
         """
-        if status is not None and self._streams.turned_away(via, status, message):
+        if status is not None and self.streams.turned_away(via, status, message):
             return
         envelope = read_strictly(message)
         if envelope is not None:
             self._classify(envelope, via, message, status)
         else:
             self._recover(message, via, status)
-        if self._streams.courses:
-            self._streams.prune()
+        if self.streams.courses:
+            self.streams.prune()
 
     def _recover(self, message: bytes | bytearray, via: RequestId | None, status: int | None) -> None:
         recovered = recover(message)
@@ -287,11 +287,11 @@ class Connection:
             position: How far it came, where it was a stream of events.
         """
         if self.state != "closed":
-            self._streams.ended(via, refusal, position)
+            self.streams.ended(via, refusal, position)
 
     def receive_quiet(self, via: RequestId) -> None:
         """The stream of a request is open and brings nothing: closed, if the request is over."""
-        self._streams.quiet(via)
+        self.streams.quiet(via)
 
     def receive_eof(self, reason: str) -> None:
         """Nothing more will arrive: every open request is lost."""
@@ -360,7 +360,7 @@ class Connection:
             headers = self._stamp.headers(INITIALIZED, None)
             self._actions.append(Send(encode(Notification(INITIALIZED)), None, headers, "confirms"))
             if self.traits.listen_stream:
-                self._streams.listen(headers)
+                self.streams.listen(headers)
 
     def failed(self, error: DragomanError) -> None:
         """The handshake failed."""

@@ -64,9 +64,10 @@ class Streams:
         courses: The streams that are being continued. Requests in it that were answered elsewhere are for :meth:`prune`.
         has_sessions: Legacy, on a transport with sessions and streams to continue.
         session_lost: The peer no longer knows our session.
+        resumptions: How often a stream of a request ended early and was continued.
     """
 
-    __slots__ = ("_act", "_emit", "_handshake", "_pending", "courses", "has_sessions", "session_lost")
+    __slots__ = ("_act", "_emit", "_handshake", "_pending", "courses", "has_sessions", "resumptions", "session_lost")
 
     def __init__(
         self, pending: PendingTable, handshake: ClientHandshake | None, emit: Callable[[Event], None], act: Callable[[Action], None]
@@ -77,6 +78,7 @@ class Streams:
         self._act = act
         self.courses: dict[RequestId | None, _Course] = {}
         self.has_sessions = self.session_lost = False
+        self.resumptions = 0
 
     def listen(self, headers: tuple[tuple[str, str], ...]) -> None:
         """Agreed on a legacy revision: open the stream for what belongs to no request."""
@@ -166,6 +168,7 @@ class Streams:
         if course.fruitless > MAX_TRIES or (via is not None and not course.last_event_id):
             return False
         course.resumed = True
+        self.resumptions += via is not None
         self.courses[via] = course
         self._act(Resume(via, course.last_event_id, _wait_s(course, failed=position is None)))
         return True

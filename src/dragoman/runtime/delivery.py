@@ -79,6 +79,7 @@ class Delivery:
     Attributes:
         waiters: The callers of open requests.
         violations: How often the server broke the protocol, by kind.
+        first_of: The first of each kind, with a sample of its bytes.
         ready: The opening, while there is one.
         closing: Whether we are ending the connection ourselves.
         answers: How many results came: what shows that the server lives, at no more cost for a call than a number.
@@ -88,6 +89,7 @@ class Delivery:
         self.label = label
         self.waiters: dict[RequestId, Waiter] = {}
         self.violations: Counter[str] = Counter()
+        self.first_of: dict[str, PeerViolation] = {}
         self.failures = Failures(label)
         self.inbox = Inbox(label, spawn)
         self.answering = Answering(handlers.on_ask, answer, spawn)
@@ -141,6 +143,7 @@ class Delivery:
                     self.answering.cancel(request_id)
             case PeerViolation(kind=kind, detail=detail):
                 self.violations[kind] += 1
+                self.first_of.setdefault(kind, event)
                 if kind in ("foreign-id", "oversized"):
                     self.failures.last_foreign = detail
                 if self.violations[kind] <= 3:  # a flood of them must not flood the log

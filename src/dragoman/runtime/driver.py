@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
@@ -44,6 +44,7 @@ class Driver:
 
     Attributes:
         now: The time that deadlines are counted in, in seconds, once opened.
+        violations, first_of: How often the server broke the protocol, by kind, and the first of each.
 
     Args:
         connection: A fresh engine.
@@ -73,6 +74,7 @@ class Driver:
         self._delivery = Delivery(label, handlers, self._answer, self._spawn)
         self._failures = self._delivery.failures
         self._waiters = self._delivery.waiters
+        self.violations, self.first_of = self._delivery.violations, self._delivery.first_of
         self._tasks: set[asyncio.Task[Any]] = set()
         self._backlog: deque[Action] = deque()
         self._drainer: asyncio.Task[None] | None = None
@@ -97,11 +99,6 @@ class Driver:
     def ended_by_itself(self) -> bool:
         """Whether the other side ended it, before we did."""
         return self._failures.closed is not None and self._failures.closed_here is None
-
-    @property
-    def violations(self) -> Counter[str]:
-        """How often the server broke the protocol, by kind."""
-        return self._delivery.violations
 
     @property
     def dropped_notices(self) -> int:

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from dragoman._version import __version__
 from dragoman.errors import CallFailed, InvalidResult, LocalProtocolError
-from dragoman.protocol.events import Peer
+from dragoman.protocol.events import Peer, PeerViolation
 from dragoman.protocol.handshake import Identity
 from dragoman.runtime.asking import Asker, AskLayer, Elicitation, Roots
 from dragoman.runtime.caching import CACHEABLE, Freshness, ResultCache, Shelf
@@ -34,6 +34,7 @@ from dragoman.runtime.targets import FRAME_LIMIT, Place, Target, Web, fallback_f
 from dragoman.runtime.tasks import Tasks
 from dragoman.runtime.trace import logging_tap, wire_log
 from dragoman.runtime.visits import told_what_to_do, went_there
+from dragoman.transports.base import Transport
 from dragoman.wire.apps import CAPABILITY, UI_EXTENSION
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.listing import Implementation
@@ -235,6 +236,35 @@ class Link:
         """How often the server broke the protocol, by kind."""
         driver = getattr(self._session, "driver", None)
         return dict(driver.violations) if driver is not None else {}
+
+    @property
+    def first_violations(self) -> dict[str, PeerViolation]:
+        """The first breach of each kind, with what it was and the beginning of its bytes, untrusted."""
+        driver = getattr(self._session, "driver", None)
+        return dict(driver.first_of) if driver is not None else {}
+
+    @property
+    def died_of_probe(self) -> bool:
+        """Whether the server ended when it was asked for its era, and was started again for the handshake."""
+        return self._opening.died_of_probe
+
+    @property
+    def resumptions(self) -> int:
+        """How often a stream of the server's ended early and was continued."""
+        driver = getattr(self._session, "driver", None)
+        return driver.connection.streams.resumptions if driver is not None else 0
+
+    @property
+    def pid(self) -> int | None:
+        """The process of the server, also the number of its process group; ``None`` where it is not a child of ours."""
+        pid = getattr(self.transport, "pid", None)
+        return pid if isinstance(pid, int) else None
+
+    @property
+    def transport(self) -> Transport | None:
+        """The channel in use, to look at; ``None`` before there is one."""
+        driver = getattr(self._session, "driver", None)
+        return driver.transport if driver is not None else None
 
     @property
     def is_open(self) -> bool:

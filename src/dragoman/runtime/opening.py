@@ -28,6 +28,7 @@ class Opening(msgspec.Struct, kw_only=True):
         fallback: Makes a transport of 2024-11-05 for where ``transport`` is not spoken; ``None`` where there is none.
         key: Under which the era is remembered; ``None`` for never, where nothing is known of the transport and it is opened once.
         revision: The only one to speak, or ``None``.
+        died_of_probe: The server ended when it was asked for its era, and was started again.
     """
 
     transport: Callable[[], Transport]
@@ -40,6 +41,7 @@ class Opening(msgspec.Struct, kw_only=True):
     tap: Tap | None = None
     close_s: float = CLOSE_S
     fallback: Callable[[], Transport] | None = None
+    died_of_probe: bool = False
 
     @property
     def repeatable(self) -> bool:
@@ -81,6 +83,7 @@ class Opening(msgspec.Struct, kw_only=True):
                 # Some old servers end, or hang up, when their first message is not initialize: begin again, the old way.
                 log.debug("%s ended on the probe; beginning again with the handshake", self.label)
                 await self._try(session, "legacy")
+                self.died_of_probe = True
             elif isinstance(exc, ConnectFailed) and self.fallback is not None and self.revision is None and _is_turned_away(exc.status):
                 await self._fall_back(session, self.fallback, exc)
             else:
