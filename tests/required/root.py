@@ -45,10 +45,12 @@ REQUIREMENTS = (
         "R-ROOT-04",
         "SHOULD",
         "all",
-        "A person agrees to roots before they are shown.",
+        "A person agrees to roots before they are shown: those that the program hands in, and it is said where one is no folder.",
         "client/roots",
-        tests=("tests/runtime/test_asking.py::test_only_what_somebody_is_there_for_is_declared",),
-        open="what the program hands in counts as agreed; nothing checks that a folder is there",
+        tests=(
+            "tests/runtime/test_asking.py::test_only_what_somebody_is_there_for_is_declared",
+            "tests/runtime/test_asking.py::test_root_that_is_no_folder_is_said_when_it_is_given",
+        ),
     ),
     Req(
         "R-ROOT-05",

@@ -160,3 +160,11 @@ async def test_roots_are_declared_with_changes_only_where_changes_can_be_told() 
     assert asker.capabilities() == {"roots": {}}
     assert asker.handshake_capabilities() == {"roots": {"listChanged": True}}
     assert Asker().handshake_capabilities() == {}
+
+
+def test_root_that_is_no_folder_is_said_when_it_is_given(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """MCP client/roots: accessibility is checked; the folder may be the server's, so it is not dropped."""
+    Asker(roots=[tmp_path, (tmp_path).as_uri()])
+    assert caplog.text == ""
+    Asker(roots=[tmp_path / "not there"])
+    assert "not%20there is no folder here" in caplog.text

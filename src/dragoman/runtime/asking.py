@@ -17,9 +17,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Raw
@@ -230,7 +232,9 @@ def _checked(roots: Roots) -> Roots:
         if isinstance(roots, str) or not isinstance(roots, Iterable):
             raise LocalProtocolError(f"roots must be a list of folders or file:// URIs, got {roots!r:.80}")
         for item in roots:
-            _root(item)
+            uri = _root(item)["uri"]
+            if not os.path.isdir(unquote(urlsplit(uri).path)):
+                log.warning("the root %.200s is no folder here; servers are told of it all the same", uri)
     return roots
 
 
