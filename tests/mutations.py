@@ -120,8 +120,8 @@ MUTATIONS: Final = (
     Mutation(
         "R-CANCEL-02",
         "protocol/connection.py",
-        "self._streams.forget(request_id)\n            self._actions.append(CloseStream(request_id))\n        if",
-        "self._streams.forget(request_id)\n        if",
+        "            self._actions.append(CloseStream(request_id))\n        if self.state",
+        "        if self.state",
         "a cancelled request keeps its stream",
     ),
     Mutation(

@@ -78,13 +78,10 @@ GAPS: Final = (
     ),
     Gap("`mcp` 2.3", "tasks", "it has no tasks of 2025-11-25", LEGACY),
     Gap("`mcp` 1.30", "updates of resources", "it declares resources.subscribe as false, whatever is served"),
-    Gap("`mcp` 1.30", "tasks", "the same code as over HTTP; not tried over this channel", channel="HTTP+SSE"),
     Gap("`fastmcp` 4.2", "changes of lists", "it has no way to tell them in this era", MODERN),
     Gap("`fastmcp` 4.2", "updates of resources", "it serves no subscriptions to resources"),
     Gap("`fastmcp` 4.2", "tasks", "it has a seam for extensions and no tasks of its own"),
     Gap("TypeScript SDK 2.4", "tasks", "it knows the messages of 2025-11-25 and serves none of them; of the extension it has nothing"),
-    Gap("TypeScript SDK 1.32", "tasks", "the reference server with tasks is started over stdio here", channel="HTTP"),
-    Gap("TypeScript SDK 1.32", "tasks", "the reference server with tasks is started over stdio here", channel="HTTP+SSE"),
 )
 
 
@@ -99,7 +96,7 @@ def shown() -> Counter[tuple[Row, str]]:
 def _of(module: ModuleType) -> Iterator[tuple[Row, str]]:
     for name, test in vars(module).items():
         marks = getattr(test, "pytestmark", ()) if name.startswith("test_") else ()
-        features = [feature for mark in marks if mark.name == "shows" for feature in mark.args]
+        features = {feature for mark in marks if mark.name == "shows" for feature in mark.args}
         peers = [mark.kwargs["peer"] for mark in marks if mark.name == "shows" and "peer" in mark.kwargs]
         peers += [peer[:3] for mark in marks if mark.name == "parametrize" and mark.args[0] == "peer" for peer in mark.args[1]]
         # Answers as JSON and as events are one row, and a test that runs against both counts once there.

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from dragoman import CallFailed
+from tests.interop import envs
 from tests.interop.handlers import Person
+from tests.interop.test_legacy_http import client as client_at
+from tests.interop.test_legacy_http import listening
 from tests.interop.test_server_everything import everything
 
 QUERY = "simulate-research-query"  # says that it must run as a task
@@ -41,3 +46,24 @@ async def test_task_can_be_cancelled_by_its_handle() -> None:
         assert await task.refresh() == "cancelled"
         with pytest.raises(CallFailed, match="ended as cancelled"):
             await task.result()
+
+
+@pytest.mark.shows("tasks", peer=("ts_sdk_1", "2025-11-25", "http"))
+@pytest.mark.shows("tasks", peer=("ts_sdk_1", "2025-11-25", "sse"))
+@pytest.mark.parametrize(("how", "path"), [("streamableHttp", "/mcp"), ("sse", "/sse")])
+async def test_task_asks_and_ends_over_http_too(how: str, path: str) -> None:
+    """MCP 2025-11-25 basic/utilities/tasks#input-required: the question comes while the result is awaited."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = listening(envs.npm_server("server-everything", how), port)
+    try:
+        person = Person(interpretation="historical")
+        async with client_at(f"http://127.0.0.1:{port}{path}", tasks=True, on_elicitation=person) as client:
+            await client.list_tools()
+            assert "historical" in (await client.call_tool(QUERY, {"topic": "ships", "ambiguous": True})).text
+            assert len(person.asked) == 1
+            assert client.violations == {}
+    finally:
+        process.kill()
+        process.wait(10)

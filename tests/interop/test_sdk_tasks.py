@@ -16,7 +16,7 @@ from tests.interop.test_sdk_servers import LEGACY, MODERN, Peer, connect, over, 
 
 __all__ = ["peer", "running"]  # fixtures
 
-OLD = [Peer("tasks_1", LEGACY), Peer("tasks_1", LEGACY, "http")]
+OLD = [Peer("tasks_1", LEGACY), Peer("tasks_1", LEGACY, "http"), Peer("tasks_1", LEGACY, "sse")]
 NEW = [Peer("tasks_2", MODERN), Peer("tasks_2", MODERN, "http")]
 
 

@@ -1,4 +1,4 @@
-"""Tasks of 2025-11-25 on the low-level server of the official SDK 1.x. Usage: tasks_1.py [stdio | http].
+"""Tasks of 2025-11-25 on the low-level server of the official SDK 1.x. Usage: tasks_1.py [stdio | http | sse].
 
 It serves `tests/interop` only, from the environment with that SDK.
 """
@@ -13,11 +13,14 @@ from typing import Any
 import anyio
 from mcp.server.experimental.task_context import ServerTaskContext
 from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import CallToolResult, CreateTaskResult, TextContent, Tool, ToolExecution
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 server: Server[Any, Any] = Server("sdk-1-tasks")
 server.experimental.enable_tasks()
@@ -56,6 +59,17 @@ async def over_stdio() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] in ([], ["stdio"]):
         anyio.run(over_stdio)
+    elif sys.argv[1] == "sse":
+        from _http import serve
+
+        channel = SseServerTransport("/messages/")
+
+        async def stream(request: Request) -> Response:
+            async with channel.connect_sse(request.scope, request.receive, request._send) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+            return Response()
+
+        serve(Starlette(routes=[Route("/sse", stream), Mount("/messages/", app=channel.handle_post_message)]), "/sse")
     else:
         from _http import serve
 
