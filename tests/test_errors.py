@@ -23,7 +23,7 @@ def classes(base: type[DragomanError] = DragomanError) -> Iterator[type[Dragoman
         yield from classes(one)
 
 
-CLASSES = [one for one in classes() if one.__module__ == errors.__name__]
+CLASSES = [one for one in classes() if one.__module__.startswith(errors.__name__ + ".")]
 
 
 def made(kind: type[DragomanError], text: str) -> DragomanError:

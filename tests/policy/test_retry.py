@@ -315,3 +315,16 @@ def test_explanation_says_what_counts() -> None:
     assert "idempotent" in layer.explain(Resolved(server="s", name="x", tier="L1", rule="", idempotent=True))
     assert "a write" in layer.explain(Resolved(server="s", name="x", tier="L2", rule="", idempotent=True))
     assert "3 retries a turn" in layer.explain(Resolved(server="s", name="x", tier="L0", rule=""))
+
+
+@pytest.mark.parametrize(
+    ("tier", "idempotent", "repeatable"), [("L0", False, True), ("L1", True, True), ("L1", False, False), ("L2", True, False)]
+)
+async def test_an_error_knows_whether_its_call_may_be_repeated_and_says_so(tier: Tier, idempotent: bool, repeatable: bool) -> None:
+    """Our contract: a time-out offers retry, never for a write."""
+    error = await Bench(CallTimeout("no answer within 30 s", 30)).run(tier, idempotent=idempotent)
+    assert isinstance(error, CallTimeout)
+    assert error.repeatable is repeatable
+    assert ("try it once more" in error.for_model()) is repeatable
+    assert ("do not repeat it" in error.for_model()) is not repeatable
+    assert ("it may have run: look at" in error.for_user()) is not repeatable

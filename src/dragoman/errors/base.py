@@ -46,11 +46,23 @@ class DragomanError(Exception):
 
     def for_model(self) -> str:
         """A hint a model can act on: what was wrong and what to do instead, without secrets or stack traces."""
-        return f"{self}\n{_harmless(self.hint, inline=True)}" if self.hint else str(self)
+        return "\n".join(part for part in (str(self), self._shown_hint(), self._to_model()) if part)
 
     def for_user(self) -> str:
         """The message for a person; the hint on a line of its own."""
-        return f"{self}\nhint: {_harmless(self.hint, inline=True)}" if self.hint else str(self)
+        hint = self._shown_hint()
+        return "\n".join(part for part in (str(self), f"hint: {hint}" if hint else "", self._to_user()) if part)
+
+    def _shown_hint(self) -> str:
+        return _harmless(self.hint, inline=True) if self.hint else ""
+
+    def _to_model(self) -> str:
+        """What a model should do now, besides the hint."""
+        return ""
+
+    def _to_user(self) -> str:
+        """What a person should look at now, besides the hint."""
+        return ""
 
     def _sentence(self) -> str:
         """What is said, which may quote a server: ``str()`` makes it harmless and cuts it."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from .base import DragomanError, MaybeRan
+
+_OPEN_MODEL: Final = "whether it ran is not known: do not repeat it; look at its effect another way, or ask the person"
+_OPEN_USER: Final = "it may have run: look at what it was to change before you call it again"
+_INVALID_PARAMS: Final = -32602
+_COMPLAINT: Final = re.compile(
+    r"(?:validation|schema|invalid|missing|unknown|unexpected|required)\W+(?:\w+\W+){0,3}?(?:arguments?|param(?:eter)?s?|propert(?:y|ies)|fields?|keys?|input|error)",
+    re.IGNORECASE,
+)
 
 
 class CallFailed(DragomanError):
@@ -15,7 +24,12 @@ class CallFailed(DragomanError):
         server: Configured name, or the command or URL for an ad hoc connection.
         request_id: The id on the wire, where there was one.
         maybe_ran: ``no`` only if the request provably never left.
+
+    Attributes:
+        repeatable: Running it twice is known to be the same as once: a read, or what a person called idempotent.
     """
+
+    repeatable: bool = False
 
     def __init__(
         self,
@@ -36,6 +50,21 @@ class CallFailed(DragomanError):
 
     def _sentence(self) -> str:
         return self.message
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether it is unknown if something was changed."""
+        return self._maybe_ran == "perhaps" and not self.repeatable
+
+    def _to_model(self) -> str:
+        if self._maybe_ran == "yes":
+            return "it ran, and its answer cannot be used: do not repeat it for the same effect; tell the person"
+        if self._is_open:
+            return _OPEN_MODEL
+        return "use another way, or ask the person"
+
+    def _to_user(self) -> str:
+        return _OPEN_USER if self._is_open else ""
 
 
 class ServerError(CallFailed):
@@ -59,6 +88,19 @@ class ServerError(CallFailed):
     ) -> None:
         super().__init__(message, server=server, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
         self.code, self.data = code, data
+
+    @property
+    def is_about_arguments(self) -> bool:
+        """Whether it is the arguments that the server complains about: its code says so, or words that validators use."""
+        return self.code == _INVALID_PARAMS or (-32099 <= self.code <= -32000 and _COMPLAINT.search(self.message[:2000]) is not None)
+
+    def _to_model(self) -> str:
+        if self.is_about_arguments:
+            return "the server does not accept these arguments: correct them by the tool's schema, and call it again"
+        return "it is the server that refuses: tell the person what it said; repeating the same call will not help"
+
+    def _to_user(self) -> str:
+        return ""  # it was answered: the server's own words say what happened
 
     def _sentence(self) -> str:
         return f"server error {self.code}: {self.message}".replace("\n", "\n  | ")  # no line of it may pass for one of ours
@@ -117,3 +159,10 @@ class CallTimeout(CallFailed):
     ) -> None:
         super().__init__(message, server=server, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
         self.after_s = after_s
+
+    def _to_model(self) -> str:
+        if self._maybe_ran == "no":
+            return "nothing was sent: use another way, or ask the person"
+        if self.repeatable:
+            return "it changes nothing: try it once more, ask for less at a time, use another way, or ask the person"
+        return _OPEN_MODEL

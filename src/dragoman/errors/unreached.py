@@ -13,6 +13,9 @@ class TransportError(DragomanError):
     cli_exit = 4
     tried: bool = True
 
+    def _to_model(self) -> str:
+        return "the server cannot be reached: use another way, or ask the person"
+
     def __init__(self, message: str, *, server: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
         self.message, self.server, self.hint = message, server, hint

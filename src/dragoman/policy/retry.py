@@ -70,6 +70,7 @@ class Retry:
             return await call_next(call)
         except (CallFailed, TransportError) as exc:
             flight = self._flights.of(call)
+            _mark(exc, call, flight)
             if not may_be_sent_again(call, exc, flight.found):
                 raise
             first = exc
@@ -101,6 +102,7 @@ class Retry:
             try:
                 return await call_next(call)
             except (CallFailed, TransportError) as exc:
+                _mark(exc, call, flight)
                 # What is told must say whether it may have run: an attempt that never left does not undo one that perhaps arrived.
                 told = told if told.maybe_ran != "no" and exc.maybe_ran == "no" else exc
                 if exc is error or not may_be_sent_again(call, exc, flight.found):
@@ -154,6 +156,12 @@ def may_be_sent_again(call: Call, error: DragomanError, found: Resolved | None) 
 def is_repeatable(call: Call, found: Resolved | None) -> bool:
     """Whether running a call twice is the same as once: a read, or what a person said of a small write."""
     return call.tier == "L0" or (call.tier == "L1" and found is not None and found.idempotent)
+
+
+def _mark(error: DragomanError, call: Call, flight: Flight) -> None:
+    """Let the error know whether its call may be repeated, so that it can say so."""
+    if isinstance(error, CallFailed):
+        error.repeatable = is_repeatable(call, flight.found)
 
 
 def _line(error: DragomanError) -> str:
