@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .calling import configured, endings, nobody_left_in, on
+from .calling import configured, endings, nobody_left_in, on, records
 from .program import LEGACY, PATIENCE_S, Finished, run
 
 ON_LEGACY = ("--on", " ".join(LEGACY))
@@ -157,10 +157,26 @@ def test_a_result_over_the_limit_is_exit_1(tmp_path: Path, dragoman_home: Path) 
     ],
     ids=["syntax", "typo", "type", "table", "variable", "tier"],
 )
-def test_a_bad_configuration_is_exit_2_with_file_line_and_key(text: str, words: list[str], tmp_path: Path) -> None:
-    """DESIGN: file, line, key, what was expected."""
+def test_a_bad_configuration_is_exit_2_with_file_line_and_key(text: str, words: list[str], tmp_path: Path, dragoman_home: Path) -> None:
+    """DESIGN: file, line, key, what was expected; the call is written down all the same."""
     (tmp_path / "named.toml").write_text(text)
     trouble(run("call", "--config", "named.toml", "x.echo", "text=a", cwd=tmp_path), 2, *words)
+    assert endings(dragoman_home) == [("x.echo", "failed")]
+
+
+def test_what_a_bad_configuration_ended_is_written_down_by_its_name(tmp_path: Path, dragoman_home: Path) -> None:
+    """Reads and prompts are calls too; the record says why, and for whom. A store that cannot be written hides nothing."""
+    (tmp_path / "named.toml").write_text("[servers.x\n")
+    for words in (["read", "x", "file:///a"], ["prompt", "x", "greet"], ["call", "x.echo", "--turn", "t1", "--principal", "ada"]):
+        trouble(run(*words, "--config", "named.toml", cwd=tmp_path), 2, "not valid TOML")
+    assert endings(dragoman_home) == [("file:///a", "failed"), ("greet", "failed"), ("x.echo", "failed")]
+    last = records(dragoman_home)[-1]
+    assert (last.turn, last.principal, last.detail["error"]) == ("t1", "ada", "ConfigError")
+    assert "named.toml:1" in last.detail["message"]
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "dragoman.db").write_bytes(b"no database" * 100)
+    trouble(run("call", "--config", "named.toml", "x.echo", cwd=tmp_path, DRAGOMAN_HOME=str(broken)), 2, "not valid TOML")
 
 
 def test_a_program_that_is_no_server_is_told_from_one(tmp_path: Path) -> None:

@@ -236,6 +236,21 @@ async def test_server_that_never_ran_is_news_only_where_nobody_waits_for_it(cloc
         await life.slot.stop()
 
 
+async def test_server_that_never_ran_fails_in_the_same_words_for_whoever_asks_next(clock: LoopClock) -> None:
+    """A command asks twice, for the schema and for the call, and is gone before anything is tried again."""
+    life = Life(on_demand=True)
+    life.errors = [SpawnFailed("cannot start fake") for _ in range(2)]
+    for asking in (life.slot.connected, life.slot.connected):
+        with pytest.raises(SpawnFailed) as caught:
+            await asking()
+        assert str(caught.value) == "cannot start fake"
+    assert str(life.slot.obstacle(asking=True)) == "cannot start fake"
+    await clock.advance(1.1)
+    await life.settles(2)
+    assert "it is tried again in" in str(life.slot.obstacle()), "somebody waits by now"
+    await life.slot.stop()
+
+
 async def test_restart_forgets_that_it_was_turned_away() -> None:
     """The person says so; nothing else need have changed."""
     life = Life(remote=True)

@@ -77,6 +77,7 @@ def call(
     from dragoman.service.asking import explain
     from dragoman.service.calls import Wish, call_tool, opened
 
+    settings.check_config(tool, on, principal=principal, turn=turn)
     around, target = surroundings(settings, on, options)
     answers, unanswered = answering(roots)
     around = structs.replace(around, answers=answers)

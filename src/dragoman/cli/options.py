@@ -61,6 +61,23 @@ class Settings:
             warn(warning)
         return self.context
 
+    def check_config(self, name: str, on: str | None, **about: Any) -> None:
+        """That the configuration can be used for a call of ``name``, if it is not ad hoc; ``about`` as of ``service.unmade.write_down``.
+
+        Raises:
+            ConfigError: It cannot, which stands in the audit as the end of that call.
+        """
+        from dragoman.errors import ConfigError
+
+        try:
+            if on is None:
+                self.context.config  # noqa: B018 - it is read when it is first asked for
+        except ConfigError as exc:
+            from dragoman.service.unmade import write_down
+
+            self.run(write_down(self.context, exc, name, **about))
+            raise
+
     @cached_property
     def tracing(self) -> Tracing:
         """The wire as ``--trace`` and ``--trace-file`` want it.

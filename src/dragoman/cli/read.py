@@ -84,6 +84,7 @@ def read(settings: Settings, /, words: tuple[str, ...], on: str | None, output_d
     from dragoman.service.calls import opened, report
 
     server, rest = _server_and(words, on, 1, "URI")
+    settings.check_config(rest[0], on, kind="resource", server=server)
     around, target = surroundings(settings, on, options)
 
     folder = Path(output_dir).absolute() if output_dir else None
@@ -112,6 +113,7 @@ def prompt(settings: Settings, /, words: tuple[str, ...], on: str | None, output
     from dragoman.service.calls import opened, report
 
     server, rest = _server_and(words, on, None, "NAME")
+    settings.check_config(rest[0], on, kind="prompt", server=server)
     arguments = parse(rest[1:], None, read_file, stdin_text)
     around, target = surroundings(settings, on, options)
 

@@ -147,6 +147,8 @@ class Slot:
             case "backing off" | "down" | "starting" if self.error is not None and not self._just_crashed:
                 if self._refused is not None:
                     return self.error if standing.credential_of(self.spec.credential) == self._refused else None
+                if self._on_demand and self.starts == 1 and not self._was_up:
+                    return self.error  # who asks has just wanted it: no second try was promised, and a command does not wait for one
                 left_s = self._again_at - self._clock.monotonic()
                 if asking or (left_s > 0 and self.state != "starting"):
                     return standing.again_in(self.error, self.name, self.state, left_s)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dragoman.errors import ConfigError, DragomanError, UnknownTool
+from dragoman.errors import DragomanError, UnknownTool
 from dragoman.policy.chain import Outcome
 from dragoman.policy.names import some
 from dragoman.policy.ports import Approver
@@ -215,8 +215,6 @@ async def _arguments(host: Host, wish: Wish, read_file: ReadFile, stdin: Stdin) 
         try:
             found = await host.definition(wish.tool)
             schema = found.definition.input_schema if found is not None and found.definition is not None else None
-        except ConfigError:
-            raise
         except DragomanError:
             pass  # the call itself runs into the same, and has it written down
     return parse(wish.words, schema, read_file, stdin, wish.base)
