@@ -99,15 +99,15 @@ async def test_servers_that_fail_to_start_stop_none_of_the_others(tmp_path: Path
         assert isinstance(failed.error, SpawnFailed)
     assert story(dragoman_home, "exits.echo") == ["asked", "ended: failed"]
     with closing(sqlite3.connect(dragoman_home / "dragoman.db")) as con:
-        health = dict(con.execute("SELECT server, ok FROM health"))
+        health = {name: json.loads(body)["check"]["ok"] for name, body in con.execute("SELECT server, body FROM health")}
         catalogs = {name: (era, len(json.loads(tools))) for name, era, tools in con.execute("SELECT server, era, tools FROM catalogs")}
-    assert health == {"harbour": 1, "bazaar": 1, "exits": 0, "hangs": 0, "missing": 0}
+    assert health == {"harbour": True, "bazaar": True, "exits": False, "hangs": False, "missing": False}
     assert catalogs == {"harbour": ("legacy", 15), "bazaar": ("modern", 15)}
 
 
 async def test_crash_in_a_call_is_named_while_another_server_goes_on(tmp_path: Path, dragoman_home: Path) -> None:
     """It perhaps ran, so *unknown*; it is not repeated, and the next call starts the server again."""
-    config = configured(tmp_path, server("dies", odd("dies_in_call")), server("order", odd("reverse_order", 2)))
+    config = configured(tmp_path, server("dies", odd("dies_in_call"), {"*": "L1"}), server("order", odd("reverse_order", 2)))
     async with Host.from_config(config) as host:
         others = [asyncio.create_task(host.call("order.echo", {"text": "1"}))]
         lost = await host.call("dies.echo", {"text": "x"})
@@ -368,7 +368,7 @@ async def test_cancelled_opening_leaves_no_process(tmp_path: Path) -> None:
 
 async def test_descriptors_are_given_back_by_servers_that_come_and_go(tmp_path: Path) -> None:
     """Pipes, log files: a host that runs for weeks restarts its servers often."""
-    config = configured(tmp_path, server("dies", odd("dies_in_call")))
+    config = configured(tmp_path, server("dies", odd("dies_in_call"), {"*": "L1"}))
 
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))

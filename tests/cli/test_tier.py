@@ -132,7 +132,10 @@ def test_policy_explain_names_tier_rule_and_each_layer_without_starting_anything
     file.write_text(file.read_text().replace("dragoman.demo.legacy", "dragoman.no_such_module"))
     done = run("policy", "explain", "h.search", "--json", cwd=folder)
     assert done.code == 0, done.err
-    assert [row["layer"] for row in done.json["layers"]] == ["audit", "resolve", "label", "validate", "approve", "dispatch"]
+    assert [row["layer"] for row in done.json["layers"]] == [
+        *("audit", "resolve", "label", "validate", "budget", "approve"),
+        *("stale", "retry", "breaker", "bulkhead", "dispatch"),
+    ]
     assert (done.json["tier"], done.json["rule"]) == ("L2", "servers.h.tools.search")
     assert "changed since it was approved" in done.json["obstacle"]
     text = run("policy", "explain", "h.search", cwd=folder).out

@@ -1,4 +1,7 @@
-"""Never answers a call. With the name of a file it ignores the end of its input and, but for a note in that file, SIGTERM, too."""
+"""Never answers a call. With the name of a file it ignores the end of its input and, but for a note in that file, SIGTERM, too.
+
+A good client ends the call by its deadline, and the server by the means that are left.
+"""
 
 from __future__ import annotations
 

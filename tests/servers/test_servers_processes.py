@@ -109,6 +109,12 @@ def test_closes_stdout_and_lives_on() -> None:
         os.kill(peer.pid, signal.SIGKILL)
 
 
+def test_hangs_in_call() -> None:
+    with greeted("hangs_in_call") as peer:
+        peer.post("tools/call", {"name": "echo", "arguments": {}})
+        assert peer.silent()
+
+
 def test_hangs() -> None:
     with odd("hangs") as peer:
         peer.post("initialize")

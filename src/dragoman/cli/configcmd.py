@@ -88,7 +88,7 @@ def _table(heading: str, values: dict[str, Any]) -> list[str]:
     lines += [f"{_key(key)} = {_value(value)}" for key, value in values.items() if not isinstance(value, dict)]
     for key, value in values.items():
         if key == "tools" and isinstance(value, dict):
-            tools = {name: tool["tier"] if tool["say"] is None else _without_none(tool) for name, tool in value.items()}
+            tools = {name: tool["tier"] if _without_none(tool).keys() == {"tier"} else _without_none(tool) for name, tool in value.items()}
             lines += ["", f"[{heading}.tools]", *(f"{_key(name)} = {_value(tool)}" for name, tool in tools.items())]
         elif isinstance(value, dict) and value:
             lines += ["", *_table(f"{heading}.{_key(key)}", value)]

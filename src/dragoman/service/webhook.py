@@ -104,7 +104,7 @@ class Webhook:
         except DragomanError as exc:
             return str(exc)
         except Exception as exc:
-            return http.explain(exc, self._shown, **tries_s)[0]
+            return http.explain(exc, self._shown, connect_s=self._try_s)[0]
 
     def _failed(self, problem: str) -> None:
         if not self._failing:
