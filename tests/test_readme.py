@@ -23,6 +23,7 @@ import pytest
 
 from dragoman.config import build
 from dragoman.config.load import parse
+from dragoman.policy.stack import ORDER
 from scripts import cli_reference, readme_demo
 from tests.documentation import ROOT, Block, blocks, pages
 
@@ -214,3 +215,16 @@ def test_missing_line_is_noticed() -> None:
     assert missing(["one", "two … ms", "three"], output) is None
     assert missing(["three", "one"], output) == "one"
     assert missing(["two"], output) == "two"
+
+
+@pytest.mark.parametrize(("page", "but"), [("README.md", ""), ("docs/follow-one-call.md", ""), ("docs/library.md", "dispatch")])
+def test_pages_that_list_the_layers_list_all_of_them_in_their_order(page: str, but: str) -> None:
+    """Our choice; of a layer that stands nowhere nobody knows what it does."""
+    words = re.compile(r".*?".join(rf"(?<!\w){layer}\b" for layer, _ in ORDER if layer != but), re.DOTALL)
+    assert words.search((ROOT / page).read_text()), page
+
+
+def test_readme_leads_to_every_page() -> None:
+    """Our choice; a page that nothing leads to is read by nobody."""
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in readme] == []
