@@ -1,4 +1,7 @@
-"""Tells hosts in other processes that a person wants a server restarted: a file in the state folder, which they look at now and then."""
+"""Tells hosts in other processes that a person wants a server restarted: a file in the state folder, which they look at now and then.
+
+A wish is for one server of one configuration: its file is ``SCOPE.NAME``, see :mod:`dragoman.service.scopes`.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ _FOLDER: Final = "restart"
 
 
 def ask(context: Context, server: str) -> None:
-    """Have every host that runs over this state folder restart ``server``."""
+    """Have every host that runs over this state folder and this configuration restart ``server``."""
     folder = context.home / _FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    path = folder / server
+    path = folder / f"{context.scope}.{server}"
     path.touch(mode=0o600)
     os.utime(path)
 
@@ -29,10 +32,11 @@ class Wishes:
 
     Args:
         home: The state folder.
+        scope: The configuration whose servers are meant.
     """
 
-    def __init__(self, home: Path) -> None:
-        self._folder = home / _FOLDER
+    def __init__(self, home: Path, scope: str) -> None:
+        self._folder, self._beginning = home / _FOLDER, f"{scope}."
         self._since_ns = time.time_ns()
         self._seen: dict[str, int] = {}
 
@@ -42,10 +46,12 @@ class Wishes:
         try:
             with os.scandir(self._folder) as entries:
                 for entry in entries:
+                    if not entry.name.startswith(self._beginning):
+                        continue
                     asked_ns = entry.stat(follow_symlinks=False).st_mtime_ns
                     if asked_ns > self._seen.get(entry.name, self._since_ns):
                         self._seen[entry.name] = asked_ns
-                        wanted.append(entry.name)
+                        wanted.append(entry.name.removeprefix(self._beginning))
         except FileNotFoundError:
             pass  # nobody ever asked
         except OSError as exc:
