@@ -66,7 +66,7 @@ def test_a_project_file_of_another_host_is_replaced_by_ours_beside_it(tmp_path: 
         assert terminal.end() == 0
     assert list(ours(tmp_path)) == ["h"]
     checked = run("status", "--check", "--json", cwd=tmp_path)
-    assert (checked.code, checked.json["servers"][0]["state"]) == (0, "ready")
+    assert (checked.code, checked.json["servers"][0]["state"]) == (0, "stopped")
 
 
 def test_without_a_terminal_and_without_yes_nothing_is_started_or_written(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_add_with_yes_writes_every_tool_as_l2_and_the_server_may_start_at_once(t
     assert set(written["tools"].values()) == {"L2"}
     checked = run("status", "--check", "--json", cwd=tmp_path)
     assert checked.code == 0
-    assert checked.json["servers"][0]["state"] == "ready"
+    assert checked.json["servers"][0]["state"] == "stopped"
     note = notes(tmp_path)[0]
     assert (note["event"], note["server"]) == ("server added", "h")
     assert (note["detail"]["how"], note["detail"]["terminal"]) == ("--yes", False)

@@ -140,6 +140,17 @@ def test_thirty_servers_fit_the_terminal(tmp_path: Path, columns: int) -> None:
     assert [line.split()[0] for line in lines if line and not line.startswith(" ")] == [f"s{n}" for n in range(30)]
 
 
+def test_head_of_a_server_folds_on_a_narrow_terminal(tmp_path: Path) -> None:
+    """The longest name that is allowed beside the longest state."""
+    file = config(tmp_path, "", **{name: ["no-such-program-anywhere"] for name in ("n" * 32, "short")})
+    with Terminal("--config", str(file), "status", cwd=tmp_path, columns=40) as terminal:
+        assert terminal.end() == 0
+    lines = terminal.seen.splitlines()
+    assert lines[:3] == ["n" * 32, "  never started", "  never checked"]
+    assert "short  never started" in lines
+    assert max(map(len, lines)) <= 40
+
+
 def test_counts_are_told_in_words() -> None:
     """What is nought is left out."""
     full = ServerStatus(

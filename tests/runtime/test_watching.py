@@ -79,9 +79,24 @@ async def test_news_while_a_row_is_written_are_one_row_more() -> None:
 async def test_rows_are_written_anew_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their age says whether the process behind them still works."""
     monkeypatch.setattr(watching, "REFRESH_S", 0.01)
+    monkeypatch.setattr(watching, "COUNTED_S", 0.01)
     book = Notebook()
     async with Fleet({"files": plain}, watcher=book).host:
         await until(lambda: len(book.of("files")) >= 4)
+
+
+async def test_counts_are_written_soon_and_only_where_they_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`status` lags by seconds, and a server that nobody calls costs no writing."""
+    monkeypatch.setattr(watching, "COUNTED_S", 0.01)
+    book = Notebook()
+    async with Fleet({"files": plain, "quiet": plain}, watcher=book).host as host:
+        await until(lambda: len(book.written) == 2)
+        tool = next(tool.full_name for tool in await host.tools() if tool.full_name.startswith("files."))
+        for calls in (1, 2, 3):
+            await host.call(tool, {})
+            await until(lambda calls=calls: book.of("files")[-1].calls == calls)  # type: ignore[misc]
+        assert len(book.of("quiet")) == 1
+        assert len(book.of("files")) == 4
 
 
 async def test_removed_server_gets_its_last_words() -> None:

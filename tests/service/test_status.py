@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -12,11 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from dragoman import Alert, Client, Host
+from dragoman.errors import CallTimeout
+from dragoman.service import assemble
 from dragoman.service.context import Context
 from dragoman.service.plumbing import Plumbing
-from dragoman.service.status import ServerStatus, status
+from dragoman.service.status import CHECK_S, STOP_S, ServerStatus, status
 from dragoman.store.records import BreakerRow, Check, Health
-from tests.service.hosting import configured, demo, server
+from dragoman.transports import process
+from tests.service.hosting import configured, demo, odd, server
 
 GONE = 2**22 + 1  # above every process id of Linux
 
@@ -118,10 +123,10 @@ async def test_two_projects_with_a_server_of_one_name_do_not_mix(tmp_path: Path,
         contexts.append(Context(configured(folder, server("files", command)), cwd=folder))
     (one,) = (await status(contexts[0], check=True)).servers
     (two,) = (await status(contexts[1], check=True)).servers
-    assert (one.state, len(one.tools) > 5) == ("ready", True)
+    assert (one.state, len(one.tools) > 5) == ("stopped", True)
     assert (two.state, two.tools) == ("failed", [])
     again = (await status(contexts[0])).servers[0]
-    assert (again.state, again.running) == ("ready", False)  # nothing runs; it is started when it is needed
+    assert (again.state, again.running) == ("stopped", False)  # it is started when it is needed
     logs = {path.name for path in (dragoman_home / "logs").glob("*.log")}
     assert f"files.{contexts[1].scope}.log" in logs
     assert "no luck" in contexts[1].log_path("files").read_text()
@@ -137,6 +142,65 @@ async def test_check_is_bounded_and_says_who_did_not_answer(tmp_path: Path, drag
     hangs = report.servers[1].last_check
     assert hangs is not None
     assert hangs.error == "hangs did not answer within 1.5 s"
+
+
+async def test_check_that_failed_is_told_although_another_process_says_ready(around: Around) -> None:
+    """The exit code of ``--check`` is about what it found itself."""
+    path = configured(around.folder, server("files", ["no-such-program-anywhere"]))
+    await around.row("gateway", check=Check(at=time.time() + 60, ok=True, ms=3.0))
+    found = await status(Context(path, cwd=around.folder), check=True)
+    assert (found.servers[0].state, list(found.failed)) == ("ready", ["files"])
+
+
+async def test_thirty_servers_that_hang_are_given_up_and_stopped_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five seconds in all: what each may take, and that none waits for another."""
+    assert CHECK_S + 0.8 * STOP_S + max(0.2 * STOP_S, process._KILL_WAIT_S) < 5.0
+    opening: set[str] = set()
+    closing = asyncio.Barrier(30)
+
+    class Hangs(Client):
+        def __init__(self, command: Any, **options: Any) -> None:
+            assert options["stop_s"] == STOP_S
+            super().__init__(command, **options)
+
+        async def open(self) -> Any:
+            opening.add(self.label)
+            await asyncio.Event().wait()
+
+        async def close(self) -> None:
+            async with asyncio.timeout(10):
+                await closing.wait()  # passes when all thirty are here
+
+    monkeypatch.setattr(assemble, "Client", Hangs)
+    path = configured(tmp_path, *(server(f"s{n}", ["hangs"]) for n in range(30)))
+    report = await status(Context(path, cwd=tmp_path), check=True, within_s=0.5)
+    assert len(opening) == len(report.failed) == 30
+    assert {one.last_check.error for one in report.servers if one.last_check} == {f"s{n} did not answer within 0.5 s" for n in range(30)}
+
+
+async def breaker_that_is_not(state: str | None, path: Path) -> str | None:
+    """What is shown of it, once that is another state."""
+    for _ in range(500):
+        breaker = (await status(Context(path))).servers[0].breaker
+        if (shown := breaker.state if breaker is not None else None) != state:
+            return shown
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"it is {state} still")
+
+
+async def test_breaker_that_opened_is_told_and_shown_and_so_is_that_it_closed(tmp_path: Path) -> None:
+    """An alert of each, and the state in the row of the host, soon."""
+    command = [*odd("hangs"), "calls"]
+    path = configured(tmp_path, server("slow", command, breaker={"failures": 1, "open_s": 200.0}))
+    told: list[Alert] = []
+    async with Host.from_config(path, on_alert=told.append) as host:
+        outcome = await host.call("slow.echo", {"text": "?"}, timeout_s=0.2)
+        assert isinstance(outcome.error, CallTimeout)
+
+        assert await breaker_that_is_not(None, path) == "open"
+        host.stack.shared.breakers.reset("slow")
+        assert await breaker_that_is_not("open", path) is None
+    assert [alert.kind for alert in told] == ["breaker open", "breaker closed"]
 
 
 def test_number_of_no_process_is_above_all() -> None:

@@ -22,7 +22,7 @@ from dragoman.service.status import status as ask_status
 from dragoman.wire.escape import escape_inline, escape_json
 from dragoman.wire.tier import TIERS
 
-_COLOUR = {"ready": "green", "failed": "red", "down": "red", "disabled": "bright_black", "not running": None}
+_COLOUR = {"ready": "green", "stopped": "green", "failed": "red", "down": "red", "disabled": "bright_black", "not running": None}
 _NAMES_SHOWN = 100  # per server and tier; `tier` and --json have them all
 WATCH_S = 2.0
 
@@ -36,7 +36,7 @@ def status(settings: Settings, servers: tuple[str, ...], check: bool, watch: boo
     """Every server: its tools, each tool's tier, its last check, and how its calls go.
 
     Without --check nothing is started: this is what the processes that use the servers wrote down, also when none of them is running any
-    more. Exit code 1 if --check finds a server down that is switched on and approved; without --check always 0.
+    more. Exit code 1 if --check finds a server that is switched on and approved, and cannot be used; without --check always 0.
     """
     context = settings.loaded
     if check and output.is_tty(sys.stderr):
@@ -53,7 +53,7 @@ def status(settings: Settings, servers: tuple[str, ...], check: bool, watch: boo
         output.emit_json(report.for_json())
     else:
         show(report)
-    return int(check and any(server.down for server in report.servers))
+    return int(bool(report.failed) or (check and any(server.down for server in report.servers)))
 
 
 @click.command()
@@ -97,15 +97,7 @@ def show(report: StatusReport) -> None:
 
 
 def _show_server(server: ServerStatus, width: int) -> None:
-    lead = f"{server.name.ljust(width)}  {server.state:<13} "
-    styled = f"{output.styled(server.name.ljust(width), bold=True)}  {output.styled(f'{server.state:<13}', fg=_colour(server))} "
-    parts = [part for part in (server.era, _checked(server)) if part]
-    room = output.terminal_width()
-    if room is None or columns(lead) + 24 < room:
-        _show_wrapped(escape_inline(", ".join(parts)), styled, columns(lead))
-    else:  # what does not stand beside the state stands below it
-        output.data(styled.rstrip())
-        _show_wrapped(escape_inline(", ".join(parts)), "  ", 2)
+    _show_head(server, width)
     if counted := vitals(server):
         _show_wrapped(counted, "  ", 2)
     if server.breaker is not None:
@@ -123,6 +115,20 @@ def _show_server(server: ServerStatus, width: int) -> None:
         output.tell(f"  error: {check.error}")
     if server.hint:
         output.tell(f"  hint: {server.hint}")
+
+
+def _show_head(server: ServerStatus, width: int) -> None:
+    """Name, state, and what the last check found; what has no room beside the one before stands below it."""
+    found = escape_inline(", ".join(part for part in (server.era, _checked(server)) if part))
+    room = output.terminal_width()
+    name, state = server.name.ljust(width), f"{server.state:<13}"
+    used = columns(name) + 2 + len(state) + 1
+    if room is None or used + 24 < room:
+        _show_wrapped(found, f"{output.styled(name, bold=True)}  {output.styled(state, fg=_colour(server))} ", used)
+        return
+    name, state = output.styled(server.name, bold=True), output.styled(server.state, fg=_colour(server))
+    output.data(name + ("\n  " if columns(server.name) + 2 + len(server.state) > room else "  ") + state)
+    _show_wrapped(found, "  ", 2)
 
 
 def _colour(server: ServerStatus) -> str | None:

@@ -15,12 +15,14 @@ from dragoman.policy.registry import ToolRegistry
 from dragoman.runtime.alerts import AlertBook
 from dragoman.runtime.client import Client
 from dragoman.runtime.following import Following
+from dragoman.runtime.gauges import BreakerState
 from dragoman.runtime.heartbeat import Heartbeat
 from dragoman.runtime.loops import run_on
 from dragoman.runtime.sending import clean, removed
 from dragoman.runtime.slots import Slot
 from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.watching import Watcher, Watching
+from dragoman.wire.alerts import Alert
 from dragoman.wire.listing import Tool
 
 log = logging.getLogger("dragoman")
@@ -43,6 +45,7 @@ class Fleet:
         redact: Redact | None,
         withdraw: Callable[[str | None], None] | None,
         wanted: Callable[[], Iterable[str]] | None,
+        breaker: Callable[[str], BreakerState | None],
     ) -> None:
         self.alerts = alerts
         self.registry = ToolRegistry(self._load)
@@ -51,7 +54,7 @@ class Fleet:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Task[None] | None = None
         self._slots: dict[str, Slot] = {}
-        self._watching = Watching(watcher, self._slots)
+        self._watching = Watching(watcher, self._slots, breaker)
         self._restarting: set[asyncio.Task[Any]] = set()
         self._heartbeat = Heartbeat(self._slots.values, self._restart_wanted if wanted is not None else None)
 
@@ -141,6 +144,12 @@ class Fleet:
         """Have written down that somebody looked at a server, and what was found."""
         if (slot := self._slots.get(server)) is not None:
             self._watching.checked(slot, ms, error)
+
+    def notice(self, alert: Alert) -> None:
+        """Tell an alert of a layer, and have written down how its server is now: an :data:`~dragoman.wire.alerts.AlertSink`."""
+        self.alerts(alert)
+        if (slot := self._slots.get(alert.server)) is not None:
+            self._watching.changed(slot)
 
     def obstacle(self, server: str) -> DragomanError | None:
         """Why calls of this server would be in vain right now, without trying; ``None`` if they may work."""

@@ -81,7 +81,16 @@ class Host(Fleet):
         alerts: AlertBook | None = None,
     ) -> None:
         book = alerts if alerts is not None else AlertBook(on_alert, redact=redact)
-        super().__init__(options or {}, watcher, book, lazy=lazy, redact=redact, withdraw=withdraw, wanted=wanted)
+        super().__init__(
+            options or {},
+            watcher,
+            book,
+            lazy=lazy,
+            redact=redact,
+            withdraw=withdraw,
+            wanted=wanted,
+            breaker=lambda server: self.stack.shared.breakers.state(server),
+        )
         self._adhoc = adhoc
         self._openers = openers
         self._closers = closers

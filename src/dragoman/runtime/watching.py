@@ -19,6 +19,8 @@ log = logging.getLogger("dragoman")
 
 #: Rows are written anew at least this often, so that their age says whether the process behind them still works.
 REFRESH_S: Final = 60.0
+#: What was counted since a row was written is written after this long at most.
+COUNTED_S: Final = 15.0
 
 
 class Watcher(Protocol):
@@ -33,22 +35,25 @@ class Watcher(Protocol):
         ...
 
 
+_Counts = tuple[int, int, int]
+"""Calls, failures, restarts."""
+_NOTHING: Final[_Counts] = (0, 0, 0)
+
+
 class Watching:
-    """Hands rows to a watcher, off the path of whoever has news, and once a minute in any case.
+    """Hands rows to a watcher, off the path of whoever has news; every 15 s where calls were counted, and once a minute in any case.
 
     News of one server while a row is being written are one row more, however many there are.
 
     Args:
         watcher: ``None``: nobody wants to know.
         slots: The servers by name, as they are at each moment.
-        breaker: How the breaker of a server stands, where there are breakers.
+        breaker: How the breaker of a server stands; ``None``: it has none.
     """
 
-    def __init__(
-        self, watcher: Watcher | None, slots: Mapping[str, Slot], breaker: Callable[[str], BreakerState | None] | None = None
-    ) -> None:
-        self._watcher, self._slots = watcher, slots
-        self._breaker = breaker if breaker is not None else _no_breaker
+    def __init__(self, watcher: Watcher | None, slots: Mapping[str, Slot], breaker: Callable[[str], BreakerState | None]) -> None:
+        self._watcher, self._slots, self._breaker = watcher, slots, breaker
+        self._written: dict[str, tuple[float, _Counts]] = {}  # when, by the loop's clock, and what was counted by then
         self._tasks: set[asyncio.Task[None]] = set()
         self._news: dict[str, Slot] = {}
         self._writer: asyncio.Task[None] | None = None
@@ -68,11 +73,12 @@ class Watching:
         if self._writer is None:
             self._writer = self._start(self._write())
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(REFRESH_S, self._refresh)
+            self._timer = asyncio.get_running_loop().call_later(COUNTED_S, self._refresh)
 
     def gone(self, slot: Slot) -> None:
         """A server was removed, and is stopped."""
         self._news.pop(slot.name, None)
+        self._written.pop(slot.name, None)
         if self._watcher is not None and slot.gauge.seen is not None:
             self._start(_written(self._watcher.vitals(self._rows([slot]), closing=True)))
 
@@ -94,9 +100,13 @@ class Watching:
         await asyncio.wait(self._tasks, timeout=timeout_s)
 
     def _refresh(self) -> None:
-        self._timer = None
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(COUNTED_S, self._refresh)
+        old = loop.time() - REFRESH_S
         for slot in self._known():
-            self.changed(slot)
+            at, counted = self._written.get(slot.name, (old, _NOTHING))
+            if at <= old or counted != _counts(slot):
+                self.changed(slot)
 
     def _known(self) -> list[Slot]:
         return [slot for slot in self._slots.values() if slot.gauge.seen is not None]
@@ -106,6 +116,8 @@ class Watching:
         try:
             while self._news and watcher is not None:
                 slots, self._news = list(self._news.values()), {}
+                now = asyncio.get_running_loop().time()
+                self._written.update({slot.name: (now, _counts(slot)) for slot in slots})
                 await _written(watcher.vitals(self._rows(slots), closing=False))
         finally:
             self._writer = None
@@ -136,8 +148,8 @@ def vitals_of(slot: Slot, breaker: BreakerState | None) -> Vitals:
     )
 
 
-def _no_breaker(server: str) -> BreakerState | None:
-    return None
+def _counts(slot: Slot) -> _Counts:
+    return slot.gauge.calls, slot.gauge.failures, slot.restarts
 
 
 async def _written(coroutine: Coroutine[Any, Any, None]) -> None:

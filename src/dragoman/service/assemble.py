@@ -118,7 +118,7 @@ class Host(runtime_host.Host):
             alerts=book,
             lazy=lazy,
             openers=[plumbing.open, specs_later],
-            wanted=Wishes(context.home),
+            wanted=Wishes(context.home, context.scope),
         )
         host._tap_for = tap_for
         return host
@@ -169,7 +169,7 @@ class Host(runtime_host.Host):
                 lane_rule=rules.lane,
                 concurrent=policy.concurrent,
                 retries_per_turn=policy.retry_budget_per_turn,
-                alert=host.alerts,
+                alert=host.notice,
                 redact=redact,
                 approval_timeout_s=policy.approval_timeout_s,
                 extra={name: list(own) for name, own in (layers or {}).items()},

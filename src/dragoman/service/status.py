@@ -22,7 +22,7 @@ from dragoman.wire.tier import Tier
 
 #: How long ``--check`` waits for servers; the rest of its five seconds is for stopping them again.
 CHECK_S: Final = 3.5
-_STOP_S: Final = 0.5
+STOP_S: Final = 0.5
 #: A row of another machine cannot be asked whether its process lives: it counts while it is fresh.
 _FRESH_S: Final = 150.0
 _DOWN: Final = frozenset({"failed", "down", "backing off"})
@@ -57,8 +57,9 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         state: Of the process that uses it now: ``ready``, ``starting``, ``backing off``, ``down``, ``idle``. Where none does, by the
-            last check: ``ready`` (to be started when needed) or ``failed``; ``not running`` where the process that used it, or the
-            server's own, ended without a last word. ``disabled``, ``not approved``, ``never started``: it may not or did not run.
+            last check: ``stopped`` (in order; it is started when it is needed) or ``failed``; ``not running`` where the process that
+            used it, or the server's own, ended without a last word. ``disabled``, ``not approved``, ``never started``: it may not or
+            did not run.
         age_s: Seconds since the last check.
         running: A process uses it now.
         seen: When a process wrote about it for the last time (UTC); ``last_ok``: when a check went well for the last time.
@@ -98,11 +99,12 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatusReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Every server of the configuration in use; ``file`` is ``None`` where there is none."""
+    """Every server of the configuration in use; ``file`` is ``None`` where there is none. ``failed``: whose check, made now, failed."""
 
     file: str | None
     servers: list[ServerStatus]
     warnings: tuple[str, ...] = ()
+    failed: frozenset[str] = frozenset()
 
     def for_json(self) -> dict[str, Any]:
         """As ``status --json`` shows it."""
@@ -124,8 +126,7 @@ async def status(
         ConfigError: The configuration cannot be used, or has no server of that name.
     """
     config = only(context.config, names) if names else context.config
-    if check:
-        await connect_all(context, names, tap_for, within_s)
+    failed = await connect_all(context, names, tap_for, within_s) if check else frozenset()
     plumbing = Plumbing(context.store_path)
     await plumbing.open()
     try:
@@ -141,12 +142,18 @@ async def status(
         ]
     finally:
         await plumbing.close()
-    return StatusReport(file=str(config.path) if config.path else None, servers=servers, warnings=config.warnings)
+    return StatusReport(file=str(config.path) if config.path else None, servers=servers, warnings=config.warnings, failed=failed)
 
 
-async def connect_all(context: Context, names: tuple[str, ...] = (), tap_for: TapFor | None = None, within_s: float | None = None) -> None:
-    """Connect once to each server (or to ``names``) that may be started, side by side; the store learns how it went."""
-    options: dict[str, Any] = {} if within_s is None else {"stop_s": _STOP_S}
+async def connect_all(
+    context: Context, names: tuple[str, ...] = (), tap_for: TapFor | None = None, within_s: float | None = None
+) -> frozenset[str]:
+    """Connect once to each server (or to ``names``) that may be started, side by side; the store learns how it went.
+
+    Returns:
+        Those that could not be used.
+    """
+    options: dict[str, Any] = {} if within_s is None else {"stop_s": STOP_S}
     host = Host.from_config(context=context, lazy=True, tap_for=tap_for, **options)
     async with host:
         for name in list(host.slots):
@@ -155,14 +162,15 @@ async def connect_all(context: Context, names: tuple[str, ...] = (), tap_for: Ta
         began = time.monotonic()
         starts = {name: asyncio.ensure_future(slot.connected()) for name, slot in host.slots.items() if slot.obstacle() is None}
         if not starts:
-            return
+            return frozenset()
         _, late = await asyncio.wait(starts.values(), timeout=within_s)
         for name, start in starts.items():
             if start in late:
                 error = ConnectFailed(f"{name} did not answer within {within_s:g} s", server=name)
                 host.note_check(name, (time.monotonic() - began) * 1000, error)
                 start.cancel()
-        await asyncio.gather(*starts.values(), return_exceptions=True)
+        ended = await asyncio.gather(*starts.values(), return_exceptions=True)
+        return frozenset(name for name, end in zip(starts, ended, strict=True) if isinstance(end, BaseException))
 
 
 def tools_of(catalog: Catalog | None) -> list[Tool]:
@@ -225,7 +233,7 @@ def _state(
         return "never started", "dragoman status --check"
     if not check.ok:
         return "failed", logs
-    return ("not running", None) if row.holder.closed_at is None else ("ready", None)
+    return ("not running", None) if row.holder.closed_at is None else ("stopped", None)
 
 
 def _is_kept(row: Health) -> bool:
