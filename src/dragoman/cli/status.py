@@ -20,6 +20,7 @@ from dragoman.service import restarts
 from dragoman.service.status import ServerStatus, StatusReport
 from dragoman.service.status import status as ask_status
 from dragoman.wire.escape import escape_inline, escape_json
+from dragoman.wire.span import span
 from dragoman.wire.tier import TIERS
 
 _COLOUR = {"ready": "green", "stopped": "green", "failed": "red", "down": "red", "disabled": "bright_black", "not running": None}
@@ -243,14 +244,6 @@ def _show_wrapped(text: str, lead: str, hang: int) -> None:
 def age(seconds: float) -> str:
     """How long ago, in one unit."""
     return "just now" if seconds < 2.0 else f"{span(seconds)} ago"
-
-
-def span(seconds: float) -> str:
-    """How long, in one unit."""
-    for limit, size, unit in ((120.0, 1.0, "s"), (7200.0, 60.0, "min"), (172_800.0, 3600.0, "h")):
-        if seconds < limit:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:.0f} days"
 
 
 def _since(at: str) -> float:

@@ -44,6 +44,11 @@ class DragomanError(Exception):
     def __str__(self) -> str:
         return _harmless(self._sentence())
 
+    @property
+    def first_line(self) -> str:
+        """What it says first, at most 200 characters: for notes and records, where its hint and its details have no room."""
+        return _harmless((str(self).splitlines() or [""])[0], inline=True)[:200]
+
     def for_model(self) -> str:
         """A hint a model can act on: what was wrong and what to do instead, without secrets or stack traces."""
         return "\n".join(part for part in (str(self), self._shown_hint(), self._to_model()) if part)

@@ -31,6 +31,7 @@ from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.ports import Resolved
 from dragoman.wire.alerts import Alert, AlertSink
 from dragoman.wire.escape import escape_inline
+from dragoman.wire.span import span
 
 _ANSWERED: Final = (ServerError, InvalidResult, ResultTooLarge, MalformedResponse)
 
@@ -122,9 +123,9 @@ class Breakers:
             return None
         shown, now = escape_inline(server), self._clock.now()
         times = f"{breaker.failures} time{'' if breaker.failures == 1 else 's'} in a row"
-        since = f"since {_clock_time(breaker.since)} ({_span(now - breaker.since)} ago)"
+        since = f"since {_clock_time(breaker.since)} ({span(now - breaker.since)} ago)"
         if left_s > 0:
-            then = f"the next call is let through as a trial at {_clock_time(now + left_s)} (in {_span(left_s)})"
+            then = f"the next call is let through as a trial at {_clock_time(now + left_s)} (in {span(left_s)})"
             hint = f"see what is wrong with it: dragoman status {shown}; or wait for the trial"
         else:
             then = "a trial is under way"
@@ -202,7 +203,7 @@ class Breakers:
         breaker.incidents += 1
         breaker.failures += 1
         breaker.last_error = weakref.ref(error)
-        breaker.last = _line(error)
+        breaker.last = f"{error.kind}: {error.first_line}"
         if is_trial or breaker.failures >= rule.failures:
             self._open(call.server, breaker, rule)
 
@@ -217,7 +218,7 @@ class Breakers:
         self._tell(
             "breaker open",
             server,
-            f"calls of the server {shown} are refused for {_span(rule.open_s)}: {breaker.failures} in a row failed, "
+            f"calls of the server {shown} are refused for {span(rule.open_s)}: {breaker.failures} in a row failed, "
             f"the last one so: {breaker.last}; see what is wrong with it: dragoman status {shown}",
         )
 
@@ -259,7 +260,7 @@ class Break:
         rule = self._breakers.rule_of(found.server)
         if rule is None:
             return "off"
-        return f"opens after {rule.failures} failures in a row, for {_span(rule.open_s)}"
+        return f"opens after {rule.failures} failures in a row, for {span(rule.open_s)}"
 
 
 def is_fault(error: DragomanError) -> bool:
@@ -284,18 +285,5 @@ def _default_rule(server: str) -> BreakerRule:
     return BreakerRule()
 
 
-def _line(error: DragomanError) -> str:
-    words = str(error).splitlines() or [""]
-    return escape_inline(f"{error.kind}: {words[0]}")[:300]
-
-
 def _clock_time(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
-
-
-def _span(seconds: float) -> str:
-    """Seconds in words: ``5 s``, ``4 min``, ``2 h``."""
-    for least, size, unit in ((7200.0, 3600.0, "h"), (120.0, 60.0, "min")):
-        if seconds >= least:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0.0):.0f} s"

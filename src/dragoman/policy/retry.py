@@ -30,7 +30,6 @@ from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.flights import Flight, Flights
 from dragoman.policy.ports import InVain, Resolved
 from dragoman.policy.turns import Turns
-from dragoman.wire.escape import escape_inline
 
 #: Of each call, after the first attempt.
 RETRIES: Final = 2
@@ -85,11 +84,12 @@ class Retry:
             wait_s = _FIRST_S * 2.0 ** (attempt - 2) * (0.5 + self._jitter() / 2)
             wait_s = max(wait_s, error.retry_after_s or 0.0)
             spent_s = self._clock.monotonic() - began
+            said = f"{error.kind}: {error.first_line}"
             if whole_s is not None and whole_s - spent_s - wait_s < _LEAST_S:
-                flight.notes.append(f"not tried again: no time is left for it ({_line(error)})")
+                flight.notes.append(f"not tried again: no time is left for it ({said})")
                 break
             if not self._take(call):
-                flight.notes.append(f"not tried again: the turn has used up its {self._turns.retries} retries ({_line(error)})")
+                flight.notes.append(f"not tried again: the turn has used up its {self._turns.retries} retries ({said})")
                 break
             await self._sleep(wait_s)
             if self._obstacle(call) is not None:
@@ -98,7 +98,7 @@ class Retry:
             left_s = None if whole_s is None else max(whole_s - spent_s, _LEAST_S)
             left_most_s = None if most_s is None or left_s is None else max(most_s - spent_s, left_s)
             call = flight.call = msgspec.structs.replace(call, attempt=attempt, timeout_s=left_s, max_timeout_s=left_most_s)
-            flight.notes.append(f"tried again after {_line(error)}")
+            flight.notes.append(f"tried again after {said}")
             try:
                 return await call_next(call)
             except (CallFailed, TransportError) as exc:
@@ -162,7 +162,3 @@ def _mark(error: DragomanError, call: Call, flight: Flight) -> None:
     """Let the error know whether its call may be repeated, so that it can say so."""
     if isinstance(error, CallFailed):
         error.repeatable = is_repeatable(call, flight.found)
-
-
-def _line(error: DragomanError) -> str:
-    return escape_inline(f"{error.kind}: {(str(error).splitlines() or [''])[0]}")[:200]

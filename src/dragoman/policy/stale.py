@@ -19,6 +19,7 @@ from dragoman.policy.digests import arguments_sha256
 from dragoman.policy.flights import Flights
 from dragoman.policy.ports import Resolved
 from dragoman.wire.escape import escape_inline
+from dragoman.wire.span import span
 
 MAX_ENTRIES: Final = 500
 MAX_BYTES: Final = 16_000_000
@@ -211,8 +212,8 @@ class Stale:
         flight = self._flights.of(call)
         flight.detail["stale"] = {"age_s": round(age_s, 1), "error": error.kind}
         flight.notes.append(
-            f"this is an old answer, {age(age_s)} old: the server {escape_inline(call.server)} is down "
-            f"({escape_inline((str(error).splitlines() or [''])[0])[:200]}); it is asked again when it is back"
+            f"this is an old answer, {span(age_s)} old: the server {escape_inline(call.server)} is down "
+            f"({error.first_line}); it is asked again when it is back"
         )
         return Outcome(call=call, result=result, labels=frozenset({"stale"}), stale_age_s=age_s)
 
@@ -222,15 +223,7 @@ class Stale:
             return "no old answers: the configuration has no stale_s for it"
         if found.tier != "L0":
             return f"no old answers: they are for reads, and this is {found.tier}"
-        return f"while the server is down, its last good answer to the same arguments, up to {age(found.stale_s)} old"
-
-
-def age(seconds: float) -> str:
-    """An age in words: ``40 s``, ``5 min``, ``3 h``, ``2 days``."""
-    for least, size, unit in ((172_800.0, 86_400.0, "days"), (7200.0, 3600.0, "h"), (120.0, 60.0, "min")):
-        if seconds >= least:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
+        return f"while the server is down, its last good answer to the same arguments, up to {span(found.stale_s)} old"
 
 
 def _same(one: Result, other: Result) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dragoman.policy.chain import Outcome
 from dragoman.wire.escape import escape_for_terminal, escape_inline
+from dragoman.wire.span import span
 
 
 def for_user(outcome: Outcome) -> str:
@@ -42,6 +43,4 @@ def for_model(outcome: Outcome) -> str:
 
 
 def _age(outcome: Outcome) -> str:
-    from dragoman.policy.stale import age  # seldom
-
-    return f"this answer is {age(outcome.stale_age_s or 0.0)} old: the server {escape_inline(outcome.call.server)} is down"
+    return f"this answer is {span(outcome.stale_age_s or 0.0)} old: the server {escape_inline(outcome.call.server)} is down"

@@ -20,6 +20,7 @@ from dragoman.runtime.client import Client
 from dragoman.service.diagnosis import ORDER, Diagnosis, Whose
 from dragoman.service.symptoms import cut, of_breaches, of_call, of_opening, of_tools
 from dragoman.service.wirewatch import Watch
+from dragoman.transports import proctable
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN
 
@@ -295,13 +296,13 @@ def _misfit(tool: Tool, result: Any) -> Diagnosis | None:
 def _members(pgid: int) -> list[str]:
     """Command lines of what lives in a process group."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            state, _parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
-            if int(group) == pgid and state not in "ZX":
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()[:80])
-        except (OSError, ValueError):
-            continue
+    for row in proctable.rows():
+        if row.group == pgid and row.lives:
+            try:
+                words = Path(f"/proc/{row.pid}/cmdline").read_bytes()
+            except OSError:  # it has gone meanwhile
+                continue
+            found.append(words.replace(b"\0", b" ").decode("utf-8", "replace").strip()[:80])
     return found
 
 

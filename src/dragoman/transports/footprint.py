@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from pathlib import Path
-from typing import Final
 
-_PROC: Final = Path("/proc")
+from dragoman.transports import proctable
 
 
 def resident_bytes(leaders: Collection[int]) -> dict[int, int]:
@@ -19,18 +17,8 @@ def resident_bytes(leaders: Collection[int]) -> dict[int, int]:
     if not leaders:
         return found
     page = os.sysconf("SC_PAGE_SIZE")
-    try:
-        names = [name for name in os.listdir(_PROC) if name.isdigit()]
-    except OSError:
-        return found
-    for name in names:
-        try:
-            # The command, in parentheses, may hold anything; behind it, pgrp and session are third and fourth, rss the 22nd (proc(5)).
-            fields = (_PROC / name / "stat").read_bytes().rpartition(b")")[2].split()
-            group, session, pages = int(fields[2]), int(fields[3]), int(fields[21])
-        except (OSError, IndexError, ValueError):  # it ended while we looked
-            continue
-        leader = group if group in leaders else session
+    for row in proctable.rows():
+        leader = row.group if row.group in leaders else row.session
         if leader in leaders:
-            found[leader] = found.get(leader, 0) + pages * page
+            found[leader] = found.get(leader, 0) + row.pages * page
     return found

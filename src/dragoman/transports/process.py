@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dragoman.errors import SpawnFailed
+from dragoman.transports import proctable
 from dragoman.transports.guardian import GUARDIAN
 
 _STDIN, _STDOUT, _STDERR, _PIDFD = range(4)
@@ -277,20 +278,12 @@ def group_lives(pgid: int) -> bool:
         return False  # the usual case, and a cheap one
     except PermissionError:
         pass
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return True
-    return not pids or any(_is_live_member(pid, pgid) for pid in pids)
-
-
-def _is_live_member(pid: str, pgid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, _parent, group, session = file.read().rpartition(b")")[2].split(None, 4)[:4]
-    except (OSError, ValueError):
-        return False  # it has gone meanwhile
-    return int(group) == pgid and int(session) == pgid and state not in b"ZX"
+    told = False
+    for row in proctable.rows():
+        if row.group == row.session == pgid and row.lives:
+            return True
+        told = True
+    return not told
 
 
 def _pidfd(pid: int) -> int:
