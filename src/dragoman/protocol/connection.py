@@ -250,10 +250,12 @@ class Connection:
         if status is not None and self.streams.turned_away(via, status, message):
             return
         envelope = read_strictly(message)
-        if envelope is not None:
-            self._classify(envelope, via, message, status)
-        else:
+        if envelope is None:
             self._recover(message, via, status)
+        elif envelope.method is UNSET and self.state != "closed":
+            self._answers.take(envelope, via, message, status)  # what nearly every message is
+        else:
+            self._classify(envelope, via, message, status)
         if self.streams.courses:
             self.streams.prune()
 
@@ -281,10 +283,7 @@ class Connection:
     def receive_stream_end(self, via: RequestId | None, refusal: Refusal, position: Position | None = None) -> None:
         """A stream ended. If it brought no answer, it is continued where that is possible, or the request is lost.
 
-        Args:
-            via: The request it belongs to; ``None``: the stream for what belongs to no request.
-            refusal: How it ended.
-            position: How far it came, where it was a stream of events.
+        ``via`` is the request it belongs to, ``None`` for what belongs to none; ``position`` is how far a stream of events came.
         """
         if self.state != "closed":
             self.streams.ended(via, refusal, position)

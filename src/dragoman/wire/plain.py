@@ -22,18 +22,27 @@ def encode_plainly(message: Request, params: Mapping[str, Any] | Raw | None) -> 
         TypeError, ValueError, RecursionError, msgspec.MsgspecError: They do.
     """
     data = encode(message)
-    if params and type(params) is not Raw and not _is_plain(params) and (flaw := flaw_of(params)):
+    if type(params) is Raw or not params:
+        return data
+    if type(params) is dict and _is_usual(params):
+        return data
+    if (flaw := flaw_of(params)) is not None:
         raise TypeError(flaw)
     return data
 
 
-def _is_plain(value: Mapping[str, Any]) -> bool:
-    """Whether this is the usual case: objects of texts and numbers that are whole. Half a microsecond for a small call."""
-    if type(value) is not dict:
-        return False
-    for key, item in value.items():
-        if type(key) is not str or (type(item) not in _SCALARS and not (type(item) is dict and _is_plain(item))):
+def _is_usual(params: dict[str, Any]) -> bool:
+    """Whether these are texts and numbers that are whole, and objects of those: a third of a microsecond, for nearly every call."""
+    for key, item in params.items():
+        if type(key) is not str:
             return False
+        if type(item) in _SCALARS:
+            continue
+        if type(item) is not dict:
+            return False
+        for name, one in item.items():
+            if type(name) is not str or type(one) not in _SCALARS:
+                return False
     return True
 
 
