@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ CHILD_GRACE_S = 5.0
 # No deadline: no test asserts elapsed time. No database: the checkout may belong to another user. On CI the examples are the same each run.
 settings.register_profile("dragoman", deadline=None, database=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("dragoman")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 OUTGOING = Outgoing()
 OUTGOING.install()

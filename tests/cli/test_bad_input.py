@@ -51,10 +51,13 @@ def trouble(done: Finished, code: int, *words: str, hint: bool = True) -> None:
 def test_a_server_that_does_not_start_is_exit_4_everywhere(
     target: str, timeout: str, words: list[str], tmp_path: Path, dragoman_home: Path
 ) -> None:
-    """DESIGN exit codes: no connection is 4; the call is written down all the same."""
+    """DESIGN exit codes: no connection is 4; that it was tried is written down all the same."""
     trouble(run("probe", "--timeout", timeout, "--", *target.split(), cwd=tmp_path), 4, *words)
     trouble(run("call", "--timeout", timeout, "--on", target, "echo", "text=a", cwd=tmp_path), 4, *words)
     assert endings(dragoman_home) == [("echo", "failed")]
+    probed = records(dragoman_home)[0]
+    assert (probed.event, probed.status, probed.server) == ("probed", "failed", target)
+    assert all(word in probed.detail["message"] for word in words[:1])
 
 
 def test_a_configured_server_that_hangs_keeps_to_the_timeout(tmp_path: Path, dragoman_home: Path) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from dragoman.errors import DragomanError
 from dragoman.runtime.trace import Tap
 from dragoman.service.context import Context
-from dragoman.service.plumbing import Plumbing
+from dragoman.service.plumbing import Plumbing, person
 from dragoman.service.targets import Target, client_for, passed_names
+from dragoman.store.records import AuditEntry
 from dragoman.wire.listing import Tool
 
 
@@ -54,7 +56,7 @@ class ProbeReport(msgspec.Struct, kw_only=True):
 
 
 async def probe(target: Target, context: Context, *, tap: Tap | None = None, stderr: Any = None) -> ProbeReport:
-    """Connect to a server, list its tools, and leave again.
+    """Connect to a server, list its tools, and leave again; that this was done, and what came of it, is a note in the audit.
 
     Raises:
         TransportError, ProtocolError, CallFailed: It cannot be used; the message says why.
@@ -78,6 +80,10 @@ async def probe(target: Target, context: Context, *, tap: Tap | None = None, std
         flaws = [str(flaw) for flaw in client.problems]
         lap("list_tools", at)
         violations = client.violations
+        await _note(plumbing, context, target, "ok", name=server.name, version=server.version, revision=server.revision)
+    except DragomanError as exc:
+        await _note(plumbing, context, target, "failed", error=exc.kind, message=str(exc))
+        raise
     finally:
         at = time.monotonic()
         try:
@@ -100,3 +106,20 @@ async def probe(target: Target, context: Context, *, tap: Tap | None = None, std
         violations=violations,
         timings_ms=timings,
     )
+
+
+async def _note(plumbing: Plumbing, context: Context, target: Target, status: str, **detail: str) -> None:
+    """Somebody's program was started, or somebody's address asked. What the audit cannot take is no reason to hide what came of it."""
+    redact = context.redactor.redact_text
+    entry = AuditEntry(
+        at=time.time(),
+        event="probed",
+        principal=person(),
+        server=redact(target.shown),
+        status=status,
+        detail={key: redact(value) for key, value in detail.items()} | {"how": "command"},
+    )
+    try:
+        await plumbing.store.append(entry)
+    except DragomanError:
+        pass
