@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import InvalidArguments, InvalidResult
+from dragoman.errors import InvalidArguments, InvalidResult, NotAllowed
 from dragoman.policy.chain import Call, Outcome
 from dragoman.policy.flights import Flights
 from dragoman.policy.validate import Validate
@@ -239,7 +239,6 @@ HOSTILE = {
     "unknown $schema": {"$schema": "http://example.com/mine", "type": "object"},
     "wrong type": {"type": "strin"},
     "dangling $ref": {"$ref": "#/$defs/none"},
-    "http $ref": {"$ref": "http://127.0.0.1:9/x"},
     "broken pattern": _obj(a={"pattern": "("}, b={"type": "strin"}),
     "doubling references": _doubling(40),
     "20,000 levels": _nested(20_000),
@@ -345,12 +344,23 @@ async def test_no_reference_is_fetched_from_network_or_file(tmp_path: Path) -> N
                 {"properties": {"a": {"$ref": target}}},
             ):
                 # Would the file have been read, its required member would be missed and the call refused.
-                await _layer(tool_result(structured={"a": {}}))(call_of(tool(schema=schema, output=schema), {"a": {}}))
+                call = call_of(tool(schema=schema, output=schema), {"a": {}}, from_model=False)
+                await _layer(tool_result(structured={"a": {}}))(call)
         assert hits == []
     finally:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+@pytest.mark.parametrize("target", ["https://example.com/x.json", "file:///etc/hostname", "other.json#/x"])
+async def test_guess_that_no_schema_can_check_is_refused_and_a_person_is_not(target: str) -> None:
+    """MCP 2026-07-28 basic/index#ref-resolution: a schema with references to elsewhere is refused, not taken for one that allows all."""
+    schema = _obj(a={"$ref": target})
+    layer = _layer(tool_result())
+    with pytest.raises(NotAllowed, match="lies elsewhere and is never fetched"):
+        await layer(call_of(tool(schema=schema), {"a": 1}))
+    assert (await layer(call_of(tool(schema=schema), {"a": 1}, from_model=False))).ok
 
 
 async def test_older_drafts_are_known() -> None:

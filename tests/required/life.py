@@ -81,8 +81,10 @@ REQUIREMENTS = (
         "2024-11-05 to 2026-07-28",
         "A server's instructions may guide a model and are untrusted.",
         "basic/lifecycle ; server/discover",
-        tests=("tests/runtime/test_features.py::test_instructions_are_handed_to_the_program",),
-        open="the client and `probe` hand them on; a host does not put them before a model by itself",
+        tests=(
+            "tests/runtime/test_features.py::test_instructions_are_handed_to_the_program",
+            "tests/runtime/test_host.py::test_instructions_of_all_servers_are_one_text_for_a_model_and_marked_as_unverified",
+        ),
     ),
     Req(
         "R-LIFE-09",

@@ -52,8 +52,7 @@ REQUIREMENTS = (
         "2026-07-28",
         "A schema with references to elsewhere is refused rather than ignored.",
         "basic/index#ref-resolution",
-        tests=("tests/policy/test_validate.py::test_a_schema_that_cannot_be_used_is_set_aside_with_a_note_and_the_call_goes_through",),
-        open="by our own choice the schema is set aside with a note in the audit, and the call goes through unchecked",
+        tests=("tests/policy/test_validate.py::test_guess_that_no_schema_can_check_is_refused_and_a_person_is_not",),
     ),
     Req(
         "R-SCHEMA-06",

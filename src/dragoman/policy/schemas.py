@@ -75,10 +75,11 @@ class Checker:
 
 
 class SetAside(NamedTuple):
-    """A schema that is not used, and why."""
+    """A schema that is not used, and why; ``foreign`` if it refers to one that lies elsewhere, which is never fetched."""
 
     schema: Schema
     reason: str
+    foreign: bool = False
 
 
 class Schemas:
@@ -113,7 +114,8 @@ def make(schema: Schema) -> Checker | SetAside:
     except TooComplex as exc:
         return SetAside(schema, str(exc))
     except (ValueError, RecursionError) as exc:  # ValidationError and the library's recursion limit are ValueErrors
-        return SetAside(schema, str(exc).split("\n", 1)[0][:200] or type(exc).__name__)
+        reason = str(exc).split("\n", 1)[0][:200] or type(exc).__name__
+        return SetAside(schema, reason, foreign="not present in a registry" in reason)
 
 
 class Size(NamedTuple):

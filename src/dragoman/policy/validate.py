@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.errors import InvalidArguments, InvalidResult, Problem
+from dragoman.errors import InvalidArguments, InvalidResult, NotAllowed, Problem
 from dragoman.policy.bounds import look
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.coerce import coerce
@@ -59,6 +59,8 @@ class Validate:
             return call
         checker = self._schemas.get(call.server, call.name, "in", call.definition.input_schema)
         if isinstance(checker, SetAside):
+            if checker.foreign and call.from_model:
+                raise _unchecked(call, checker.reason)
             flight.notes.append(f"the arguments were not checked: inputSchema set aside: {checker.reason}")
             return call
         flight.notes.extend(checker.notes)
@@ -133,6 +135,17 @@ class Validate:
                 checker = self._schemas.get(found.server, found.name, side, schema)
                 words.append(f"{what} not checked: {checker.reason}" if isinstance(checker, SetAside) else f"{what} checked")
         return ", ".join(words)
+
+
+def _unchecked(call: Call, reason: str) -> NotAllowed:
+    """A guess of a model's that nothing can check is not sent. Source: MCP 2026-07-28 basic/index#ref-resolution."""
+    return NotAllowed(
+        f"the arguments of {escape_inline(call.full_name)} cannot be checked: "
+        f"its inputSchema lies elsewhere and is never fetched ({escape_inline(reason)})",
+        layer="validate",
+        hint="the server has to send the whole schema, with $defs; a person may call it by hand: dragoman call",
+        server=call.server or None,
+    )
 
 
 def _as_json(arguments: dict[str, Any]) -> tuple[Size, list[Problem]]:

@@ -23,6 +23,7 @@ from dragoman.errors import DragomanError, LocalProtocolError
 from dragoman.policy.chain import Call, Kind, Outcome
 from dragoman.policy.ports import Caller, Redact, Resolved
 from dragoman.policy.stack import Stack
+from dragoman.policy.views import guidance
 from dragoman.runtime.alerts import AlertBook, OnAlert
 from dragoman.runtime.fleet import Fleet
 from dragoman.runtime.loops import run_on
@@ -179,6 +180,18 @@ class Host(Fleet):
         Left out are those that are off, and those that only a view of their server may call.
         """
         return await run_on(self._loop, self._tools())
+
+    async def instructions(self) -> str:
+        """How the servers want to be used, in their own words, for a model: each in a block that is quoted and marked as unverified.
+
+        Put it into the system prompt, or leave it out; it is guidance and nothing more. Empty where no server says anything.
+        """
+        return await run_on(self._loop, self._instructions())
+
+    async def _instructions(self) -> str:
+        self._refuse_if_closed()
+        await self.start_all()
+        return "\n".join(guidance(slot.name, slot.instructions) for slot in self._slots.values() if slot.instructions)
 
     async def _tools(self) -> list[HostTool]:
         self._refuse_if_closed()

@@ -71,6 +71,7 @@ class Slot:
     Attributes:
         error: Why it is not up, or was not the last time.
         starts: How often it was started, or tried to.
+        instructions: How it says it wants to be used, untrusted; kept while it is away.
         gauge: Counts its calls.
         listeners: How many follow its changes; while there are any it is not stopped for being idle.
         moved: Set, and replaced by another, when its state has become another one that lasts.
@@ -98,6 +99,7 @@ class Slot:
         self.error: DragomanError | None = None
         self.client: Client | None = None
         self.catalog: Catalog | None = None
+        self.instructions: str | None = None
         self.starts = self.listeners = 0
         self.moved = asyncio.Event()
         self.gauge = Gauge()
@@ -219,6 +221,7 @@ class Slot:
                 raise
             raise error from exc
         self.client, self.catalog, self.error, self.state = client, catalog, None, "ready"
+        self.instructions = client.server.instructions
         self._refused = None
         if self._was_up:
             log.info("%s: restarted", self.name)

@@ -64,6 +64,10 @@ class Host:
         """What can be called now."""
         return PORTAL.run(self._host.tools())
 
+    def instructions(self) -> str:
+        """How the servers want to be used, in their own words, quoted, for a model."""
+        return PORTAL.run(self._host.instructions())
+
     def call(self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any) -> Outcome:
         """One governed call; never raises for what happened to it."""
         return PORTAL.run(self._host.call(name, arguments, **options))
