@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from dragoman.runtime.subscriptions import Change, Changes
     from dragoman.runtime.tasks import TaskHandle
     from dragoman.service.assemble import Host
+    from dragoman.service.voices import LogMessage
     from dragoman.wire.alerts import Alert
     from dragoman.wire.listing import Prompt, Resource, ResourceTemplate, Tool
     from dragoman.wire.results import PromptResult, ReadResult, ToolResult
@@ -72,6 +73,7 @@ _HOME = {
     "TaskHandle": "dragoman.runtime.tasks",
     "ServerInfo": "dragoman.runtime.client",
     "Host": "dragoman.service.assemble",
+    "LogMessage": "dragoman.service.voices",
     "Call": "dragoman.policy.chain",
     "Outcome": "dragoman.policy.chain",
     "CallbackApprover": "dragoman.policy.approvers",
@@ -117,6 +119,7 @@ __all__ = [
     "InvalidResult",
     "LoadedSkill",
     "LocalProtocolError",
+    "LogMessage",
     "MalformedResponse",
     "NotAllowed",
     "Outcome",

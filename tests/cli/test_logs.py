@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dragoman import Host
 from dragoman.transports.logfile import LogFile
 
-from .program import LEGACY, Terminal, run
+from .calling import configured
+from .program import LEGACY, PATIENCE_S, SERVERS, Terminal, run
 
 
 @pytest.fixture
@@ -30,7 +36,8 @@ def test_the_last_lines_come_escaped_and_without_secrets(folder: Path, dragoman_
     assert done.out.splitlines()[0] == "two \\x1b[2J"
     assert "ghp_" not in done.out
     assert done.out.splitlines()[-1] == "unfinished"
-    assert run("logs", "h", "--json", cwd=folder).json["lines"][0] == "one"
+    first = json.loads(run("logs", "h", "--json", cwd=folder).out.splitlines()[0])
+    assert first == {"at": None, "source": "stderr", "level": None, "logger": None, "line": "one"}
 
 
 def test_a_log_that_was_just_rotated_is_completed_from_the_older_file(folder: Path, dragoman_home: Path) -> None:
@@ -59,7 +66,7 @@ def test_following_goes_on_through_a_rotation(folder: Path, dragoman_home: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("far", "reached by URL"), ("hh", "did you mean h?"), ("../h", "there is no server ../h"), ("h", "written nothing")]
+    ("name", "says"), [("far", "reached by URL"), ("hh", "did you mean h?"), ("../h", "there is no server ../h"), ("h", "said nothing")]
 )
 def test_where_there_is_no_log_it_says_why(name: str, says: str, folder: Path) -> None:
     """Exit 2 for a wrong name, 0 for a server that was silent so far."""
@@ -84,3 +91,47 @@ def test_what_is_no_plain_file_is_named_and_does_not_hang(kind: str, folder: Pat
     assert "h.log: cannot be read: it is no plain file" in done.err
     (dragoman_home / "logs" / "h.log").unlink()
     assert run("logs", "h", cwd=folder).out == ""
+
+
+TALKS = f"""
+import sys
+sys.path.insert(0, {str(SERVERS)!r})
+from _base import *
+def on(message):
+    if is_call(message):
+        for words in ("whole line\\n", "\\x1b[31mhalf a line"):
+            sys.stderr.write(words)
+            sys.stderr.flush()
+        notify("notifications/message", {{"level": "warning", "logger": "db", "data": "lost \\x07 " + argument(message)}})
+        notify("notifications/message", {{"level": "info", "data": {{"n": 1}}}})
+serve(on)
+"""
+
+
+async def test_second_process_hears_what_a_running_server_says(tmp_path: Path, dragoman_home: Path) -> None:
+    """End to end: stderr and log messages, followed while they come, and looked at later; each is a line of its own."""
+    (tmp_path / "talks.py").write_text(TALKS)
+    config = configured(tmp_path, [sys.executable, "talks.py"], {"echo": "L0"})
+    words = (sys.executable, "-m", "dragoman", "--config", str(config), "logs", "h", "--json")
+    follower = await asyncio.create_subprocess_exec(*words, "-f", cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
+    assert follower.stdout is not None
+    said: list[dict[str, Any]] = []
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            async with Host.from_config(config) as host:
+                assert (await host.call("h.echo", {"text": "again"})).ok
+                while len(said) < 3:  # what was begun is no line yet
+                    said.append(json.loads(await follower.stdout.readline()))
+            said.append(json.loads(await follower.stdout.readline()))
+    finally:
+        follower.kill()
+        await follower.wait()
+    assert all(set(line) == {"at", "source", "level", "logger", "line"} and line["at"].endswith("Z") for line in said)
+    stderr = [line["line"] for line in said if line["source"] == "stderr"]
+    assert stderr == ["whole line", "\x1b[31mhalf a line"]
+    spoken = [(line["level"], line["logger"], line["line"]) for line in said if line["source"] == "message"]
+    assert spoken == [("warning", "db", "lost \\x07 again"), ("info", None, '{"n": 1}')]
+    again = run("--config", str(config), "logs", "h", "--json", cwd=tmp_path)
+    assert [json.loads(line) for line in again.out.splitlines()] == said
+    shown = run("--config", str(config), "logs", "h", cwd=tmp_path).out.splitlines()
+    assert sorted(shown) == ['[info] {"n": 1}', "[warning] db: lost \\x07 again", "\\x1b[31mhalf a line", "whole line"]

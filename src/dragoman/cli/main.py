@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "disable": ("dragoman.cli.servers:disable", "Switch a server off."),
     "restart": ("dragoman.cli.status:restart", "Start a server anew and see whether it answers."),
     "doctor": ("dragoman.cli.doctor:doctor", "Say what is wrong with a server, and whose fault: doctor SERVER | -- CMD ... | URL."),
-    "logs": ("dragoman.cli.logs:logs", "Show what a server wrote on stderr."),
+    "logs": ("dragoman.cli.logs:logs", "Show what a server wrote on stderr, and its log messages."),
     "record": ("dragoman.cli.record:record", "Write down a conversation: record -o FILE -- CMD ... | URL | SERVER."),
     "replay": ("dragoman.cli.record:replay", "Play a recorded conversation as a server."),
     "import": ("dragoman.cli.importcmd:import_", "Take over servers: import claude|cursor|vscode|FILE."),

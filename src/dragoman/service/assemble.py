@@ -41,7 +41,7 @@ from dragoman.service.context import Context
 from dragoman.service.credentials import Credentials
 from dragoman.service.plumbing import Plumbing
 from dragoman.service.restarts import Wishes
-from dragoman.service.voices import Voice
+from dragoman.service.voices import OnLog, Voice
 from dragoman.transports.logfile import LogFile
 from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
@@ -70,6 +70,7 @@ class Host(runtime_host.Host):
         tap_for: TapFor | None = None,
         layers: Mapping[str, Sequence[Layer]] | None = None,
         on_alert: OnAlert | None = None,
+        on_log: OnLog | None = None,
         **options: Any,
     ) -> Host:
         """A host over the servers of a configuration file.
@@ -84,7 +85,8 @@ class Host(runtime_host.Host):
             tap_for: Makes a tap of the wire for each server.
             layers: Layers of the program's own, by the name of the layer that they stand right inside of, e.g. ``resolve``.
             on_alert: Gets each :class:`~dragoman.Alert`, besides the log and the webhook of the file; may be ``async``.
-            options: Handlers for what servers ask: ``roots``, ``on_sampling``, ``on_elicitation``, ``on_log``.
+            on_log: Gets each log message of each server as a :class:`~dragoman.LogMessage`; may be ``async``.
+            options: Handlers for what servers ask: ``roots``, ``on_sampling``, ``on_elicitation``.
 
         Raises:
             ConfigError: The file is missing or cannot be used; or ``layers`` names no layer.
@@ -100,7 +102,8 @@ class Host(runtime_host.Host):
 
         async def specs_later() -> None:
             for server in config.servers.values():
-                host._insert(spec_of(server, context, held_back=await why_held_back(server, config, plumbing), tap_for=tap_for))
+                held_back = await why_held_back(server, config, plumbing)
+                host._insert(spec_of(server, context, held_back=held_back, tap_for=tap_for, on_log=on_log))
 
         host = cls._of(
             plumbing,
@@ -120,7 +123,7 @@ class Host(runtime_host.Host):
             openers=[plumbing.open, specs_later],
             wanted=Wishes(context.home, context.scope),
         )
-        host._tap_for = tap_for
+        host._tap_for, host._on_log = tap_for, on_log
         return host
 
     @classmethod
@@ -183,6 +186,7 @@ class Host(runtime_host.Host):
     plumbing: Plumbing
     _context: Context
     _tap_for: TapFor | None = None
+    _on_log: OnLog | None = None
 
     async def add(
         self,
@@ -199,6 +203,7 @@ class Host(runtime_host.Host):
         timeout_s: float | None = None,
         result_bytes: int = Limits().result_bytes,
         revision: str | None = None,
+        on_log: OnLog | None = None,
         **client: Any,
     ) -> None:
         """Add a server while the host runs, and start it unless the host is lazy. Nothing is written to the configuration.
@@ -208,7 +213,8 @@ class Host(runtime_host.Host):
             tools: Tiers by tool name or pattern.
             env, inherit, cwd, headers, timeout_s, revision: As in a configuration file; ``${env:NAME}`` is resolved at the start.
             result_bytes: Longest result a call may bring.
-            client: More for :class:`~dragoman.runtime.client.Client`: ``connect_timeout_s``, ``on_log``, ``stop_s`` …
+            on_log: For this server, instead of the host's.
+            client: More for :class:`~dragoman.runtime.client.Client`: ``connect_timeout_s``, ``stop_s`` …
 
         Raises:
             ConfigError: The name is taken or not allowed, a tier is none, or not exactly one of ``command`` and ``url`` is given.
@@ -240,11 +246,18 @@ class Host(runtime_host.Host):
             limits=Limits(result_bytes=result_bytes),
             tools=tiers,
         )
-        await self.add_spec(spec_of(server, self._context, tap_for=self._tap_for, **client))
+        on_log = on_log if on_log is not None else self._on_log
+        await self.add_spec(spec_of(server, self._context, tap_for=self._tap_for, on_log=on_log, **client))
 
 
 def spec_of(
-    server: ServerConfig, context: Context, *, held_back: str | None = None, tap_for: TapFor | None = None, **client: Any
+    server: ServerConfig,
+    context: Context,
+    *,
+    held_back: str | None = None,
+    tap_for: TapFor | None = None,
+    on_log: OnLog | None = None,
+    **client: Any,
 ) -> ServerSpec:
     """What a host needs to know about a configured server. Variables are resolved when it starts, not here.
 
@@ -252,7 +265,7 @@ def spec_of(
         client: More for its :class:`Client`; wins over what the host gives to all.
     """
 
-    log_file: list[LogFile] = []
+    voices: list[Voice] = []
     credentials = Credentials(server, context)
 
     def make(**options: Any) -> Client:
@@ -260,16 +273,17 @@ def spec_of(
         tap = tap_for(server.name) if tap_for is not None else None
         if tap is None and wire_log.isEnabledFor(logging.DEBUG):
             tap = logging_tap(server.name, context.redactor.redact_text)
+        if not voices:
+            path = context.log_path(server.name, file=server.source.file if server.source else None, claim=True)
+            voices.append(Voice(server.name, LogFile(path), context.redactor.redact_text, on_log))
         common: dict[str, Any] = {
             "revision": server.revision,
             "frame_limit": server.limits.frame_bytes,
             "on_wire": tap,
+            "on_log": voices[0].heard,
             **options,
             **client,
         }
-        if not log_file:
-            log_file.append(LogFile(context.log_path(server.name, file=server.source.file if server.source else None, claim=True)))
-        common["on_log"] = Voice(server.name, log_file[0].write, context.redactor.redact_text, common.get("on_log")).heard
         if launch.command is None:
             assert launch.url is not None
             web = {"connect_s": server.connect_s, "idle_s": server.idle_s}
@@ -282,12 +296,12 @@ def spec_of(
             inherit=launch.inherit,
             base_env=context.env,
             cwd=launch.cwd,
-            **{"stderr": log_file[0].write, **common},
+            **{"stderr": voices[0].stderr, **common},
         )
 
     def when_down() -> None:
-        for file in log_file:
-            file.close()
+        for voice in voices:
+            voice.close()
 
     return ServerSpec(
         name=server.name,

@@ -1,14 +1,20 @@
-"""What servers wrote on stderr: the last lines of their log files, and more as it comes, through rotation."""
+"""What servers said on the side: the last lines of their log files, and more as it comes, through rotation.
+
+What a line looks like says :mod:`dragoman.service.voices`; a line of another form is one of stderr, of an unknown time.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final, Literal
+
+import msgspec
 
 from dragoman.config import checks
 from dragoman.config.secrets import resolve_server
@@ -20,8 +26,41 @@ LONGEST: Final = 65_536
 """Bytes of a line without an end that are handed on all the same."""
 
 
+_LINE: Final = re.compile(r"(\d{4}-[-0-9T:.]{10,30}Z)\t(?:(stderr)|message\t([^\t]*)\t([^\t]*))\t(.*)", re.DOTALL)
+
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of stderr, or a log message: secrets redacted, everything else as the server wrote it; escape it before it is shown.
+
+    Attributes:
+        at: When it was written (UTC); ``None`` where that is not known.
+        level, logger: Of a message.
+        line: The text; of a message with everything escaped that does not belong into a line.
+    """
+
+    at: str | None = None
+    source: Literal["stderr", "message"] = "stderr"
+    level: str | None = None
+    logger: str | None = None
+    line: str
+
+    def for_json(self) -> dict[str, Any]:
+        """As ``logs --json`` shows it."""
+        return msgspec.to_builtins(self)  # type: ignore[no-any-return]
+
+
+def _parsed(text: str) -> LogLine:
+    match = _LINE.fullmatch(text)
+    if match is None:
+        return LogLine(line=text)
+    at, stderr, level, logger, line = match.groups()
+    if stderr is not None:
+        return LogLine(at=at, line=line)
+    return LogLine(at=at, source="message", level=level, logger=logger or None, line=line)
+
+
 class ServerLog:
-    """The log of one server, secrets redacted, everything else as the server wrote it: escape it before it is shown.
+    """The log of one server.
 
     Args:
         name: A configured server, or one whose log is still there.
@@ -43,14 +82,14 @@ class ServerLog:
         self.path = log
         self._redact = context.redactor.redact_text
 
-    def last(self, n: int) -> list[str]:
+    def last(self, n: int) -> list[LogLine]:
         """The last ``n`` lines, oldest first; of a file that was just rotated, from the older one too."""
         lines, partial, file = self._read()
         if file is not None:
             file.close()
         return self._last([*lines, partial] if partial else lines, n)
 
-    def follow(self, n: int, wait: Callable[[], object]) -> Iterator[str]:
+    def follow(self, n: int, wait: Callable[[], object]) -> Iterator[LogLine]:
         """The last ``n`` lines, and then each line as it is written, for ever.
 
         Args:
@@ -63,9 +102,9 @@ class ServerLog:
                 chunk = file.read(LONGEST) if file is not None else b""
                 if chunk:
                     *whole, partial = (partial + chunk).split(b"\n")
-                    yield from map(self._text, whole)
+                    yield from map(self._line, whole)
                     if len(partial) >= LONGEST:
-                        yield self._text(partial)
+                        yield self._line(partial)
                         partial = b""
                     continue
                 newer = self._newer(file)
@@ -73,7 +112,7 @@ class ServerLog:
                     wait()
                     continue
                 if partial:
-                    yield self._text(partial)
+                    yield self._line(partial)
                     partial = b""
                 if file is not None and newer is not file:
                     file.close()
@@ -108,13 +147,13 @@ class ServerLog:
         *lines, partial = file.read().split(b"\n")
         return lines, partial, file
 
-    def _last(self, lines: list[bytes], n: int) -> list[str]:
+    def _last(self, lines: list[bytes], n: int) -> list[LogLine]:
         if len(lines) < n:
             lines = _older_lines(self.path) + lines
-        return [self._text(line) for line in lines[-n:]] if n > 0 else []
+        return [self._line(line) for line in lines[-n:]] if n > 0 else []
 
-    def _text(self, line: bytes) -> str:
-        return self._redact(line.decode("utf-8", "replace").removesuffix("\r"))
+    def _line(self, line: bytes) -> LogLine:
+        return _parsed(self._redact(line.decode("utf-8", "replace").removesuffix("\r")))
 
 
 def _older_lines(path: Path) -> list[bytes]:
