@@ -52,7 +52,7 @@ def probe_json(command: Sequence[str], *options: str) -> dict[str, Any]:
         ("everything", "legacy", "mcp-servers/everything", 13),
         ("time", "modern", "mcp-time", 2),
         ("sdk-1", "legacy", "sdk-1-fastmcp", 11),
-        ("sdk-2", "modern", "sdk-2-low-level", 4),
+        ("sdk-2", "modern", "sdk-2-low-level", 5),
     ],
 )
 def test_probe_json_has_its_seven_keys(server: str, era: str, name: str, tools: int) -> None:
