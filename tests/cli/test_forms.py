@@ -108,6 +108,30 @@ def test_a_person_can_decline_or_cancel_at_every_step(keys: list[str], action: s
         assert told(terminal) == {"action": action}
 
 
+@pytest.mark.parametrize("words", [("read", "x:y"), ("prompt", "greet")], ids=["read", "prompt"])
+def test_who_reads_or_wants_a_prompt_is_asked_too(words: tuple[str, str], tmp_path: Path) -> None:
+    """A server may ask in the middle of any request of ours."""
+    with Terminal(words[0], "--on", on("asks_person"), words[1], cwd=tmp_path) as terminal:
+        assert "> Who wants it?" in reply(terminal, "Answer? [y/N]", "y")
+        reply(terminal, "  name:", "Ada")
+        reply(terminal, "Send it to", "y")
+        assert terminal.end() == 0
+    assert '{"action": "accept", "content": {"name": "Ada"}}' in terminal.seen
+    nobody = run(words[0], "--on", on("asks_person"), words[1], cwd=tmp_path)
+    assert "note: the server asked for an answer from a person (elicitation/create)" in nobody.err
+
+
+def test_progress_does_not_write_into_an_open_form(tmp_path: Path) -> None:
+    """A line that is written over would take the place of what a person is just reading, or typing."""
+    params = {"progress": True, **form(["name", "berth"], name={"type": "string"}, berth={"type": "string"})}
+    with asks(params, tmp_path) as terminal:
+        reply(terminal, "Answer? [y/N]", "y")
+        seen = reply(terminal, "  name:", "Ada") + reply(terminal, "  berth:", "north") + reply(terminal, "Send it to", "y")
+        assert terminal.end() == 0
+    assert "still waiting" not in seen
+    assert "\x1b[K" not in seen
+
+
 def test_an_address_is_shown_whole_with_its_host_and_never_opened(tmp_path: Path) -> None:
     """MCP 2025-11-25 client/elicitation#safe-url-handling: the full URL, its host, and consent."""
     url = f"https://shop.example.test@evil.example.test/{'a' * 120}?x=1"

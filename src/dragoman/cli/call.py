@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import output
+from dragoman.cli.attending import attend, roots_option
 from dragoman.cli.options import Settings, ad_hoc, agreeing, common
-from dragoman.errors import ConfigError, DragomanError
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.service.asking import Unanswered
     from dragoman.service.calls import CallReport, Surroundings
     from dragoman.service.targets import Target
 
@@ -48,7 +48,7 @@ class BeforeDashes(click.Command):
 @click.option("--principal", default="local", metavar="NAME", help="On whose behalf.")
 @click.option("--turn", default="", metavar="ID", help="The work this call belongs to.")
 @click.option("--output-dir", metavar="DIR", help="Where images and blobs are saved.")
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="A folder to show to a server that asks where it may work.")
+@roots_option
 @click.option("--raw", is_flag=True, help="Print text as the server sent it, terminal escapes and all.")
 @agreeing
 @ad_hoc
@@ -72,15 +72,10 @@ def call(
     Values are typed by the tool's schema; k:=JSON is JSON, k=@FILE the text of a file, @@ a literal @. What the server asks on the way
     (the fields of a form, consent to go to an address) is asked on the terminal, and declined where there is none.
     """
-    from msgspec import structs
-
-    from dragoman.service.asking import explain
-    from dragoman.service.calls import Wish, call_tool, opened
+    from dragoman.service.calls import Wish, call_tool
 
     settings.check_config(tool, on, principal=principal, turn=turn)
     around, target = surroundings(settings, on, options)
-    answers, unanswered = answering(roots)
-    around = structs.replace(around, answers=answers)
     wish = Wish(
         tool=tool,
         words=arguments,
@@ -89,47 +84,14 @@ def call(
         turn=turn,
         output_dir=Path(output_dir).absolute() if output_dir is not None else None,
     )
-
-    async def main() -> int:
-        async with opened(around, target) as host:
-            progress = ProgressLine(settings)
-            settings.calling = True
-            try:
-                report = await call_tool(host, wish, around, read_file=read_file, stdin=stdin_text, on_progress=progress.show)
-            except DragomanError as exc:
-                explain(exc)
-                for line in unanswered.notes if not settings.json else ():
-                    output.note(f"note: {line}")
-                raise
-            finally:
-                progress.clear()
-            report.notes.extend(unanswered.notes)
-            return show(report, settings, raw)  # before the server is stopped: the answer need not wait for that
-
-    return settings.run(main())
-
-
-def answering(roots: tuple[str, ...]) -> tuple[dict[str, Any], Unanswered]:
-    """What is there for servers that ask, and what notes down where nothing was.
-
-    Raises:
-        ConfigError: A root is no folder.
-    """
-    from dragoman.cli.keyboard import has_terminal
-    from dragoman.service.asking import Unanswered
-
-    for folder in roots:
-        if not Path(folder).is_dir():
-            raise ConfigError(f"--root {folder} is not a folder", hint="name an existing folder")
-    unanswered = Unanswered()
-    answers: dict[str, Any] = {"ask_layers": [unanswered]}
-    if roots:
-        answers["roots"] = [Path(folder).absolute() for folder in roots]
-    if has_terminal():
-        from dragoman.cli.forms import TerminalAsker
-
-        answers["on_elicitation"] = TerminalAsker()
-    return answers, unanswered
+    return attend(
+        settings,
+        around,
+        target,
+        roots,
+        lambda host, progress: call_tool(host, wish, around, read_file=read_file, stdin=stdin_text, on_progress=progress),
+        lambda report: show(report, settings, raw),
+    )
 
 
 def surroundings(settings: Settings, on: str | None, options: dict[str, Any], *, asks: bool = True) -> tuple[Surroundings, Target | None]:
@@ -194,34 +156,6 @@ def show_parts(report: CallReport, raw: bool) -> None:
         write("\n".join(report.parts))
     if report.structured is not None and not any(isinstance(block, dict) and block.get("type") == "text" for block in report.content):
         output.emit_json(report.structured)
-
-
-class ProgressLine:
-    """How far a call is: one line on stderr that is written over; nothing where nobody looks."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._shows = output.is_tty(sys.stderr) and not settings.json and not settings.trace
-        self._is_shown = False
-
-    def show(self, progress: Any) -> None:
-        """Show one step."""
-        if not self._shows:
-            return
-        from dragoman.cli.fit import cut
-        from dragoman.wire.escape import escape_inline
-
-        words = escape_inline(progress.message or "")
-        of = f"/{progress.total:g}" if progress.total is not None else ""
-        sys.stderr.write("\r\x1b[K" + cut(f"{progress.progress:g}{of} {words}", 70))
-        sys.stderr.flush()
-        self._is_shown = True
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._is_shown = False
 
 
 def read_file(path: str) -> str:

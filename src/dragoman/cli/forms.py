@@ -15,6 +15,7 @@ from dragoman.cli.terminal import is_yes
 from dragoman.wire.escape import escape_for_terminal, escape_inline
 
 if TYPE_CHECKING:
+    from dragoman.cli.progress import ProgressLine
     from dragoman.service.asking import Elicitation, ElicitationAnswer
 
 _TRUE, _FALSE = frozenset({"y", "yes", "true", "on", "1"}), frozenset({"n", "no", "false", "off", "0"})
@@ -22,9 +23,14 @@ _SHOWN_CHOICES = 50
 
 
 class TerminalAsker:
-    """Answers the elicitations of servers, one at a time. Ctrl-C means the whole command; end of file cancels the question."""
+    """Answers the elicitations of servers, one at a time. Ctrl-C means the whole command; end of file cancels the question.
 
-    def __init__(self) -> None:
+    Args:
+        progress: Is kept away while a question is open.
+    """
+
+    def __init__(self, progress: ProgressLine) -> None:
+        self._progress = progress
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(self, ask: Elicitation) -> ElicitationAnswer:
@@ -32,7 +38,7 @@ class TerminalAsker:
         from dragoman.service.asking import ElicitationAnswer
 
         async with self._one_at_a_time:
-            with Keyboard() as keyboard:
+            with self._progress.away(), Keyboard() as keyboard:
                 try:
                     if ask.mode == "url":
                         return ElicitationAnswer(await _consent(keyboard, ask))

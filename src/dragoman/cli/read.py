@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli import output
+from dragoman.cli.attending import attend, roots_option
 from dragoman.cli.options import Settings, ad_hoc, agreeing, common
 from dragoman.cli.table import show_table
+
+if TYPE_CHECKING:
+    from dragoman.service.assemble import Host
+    from dragoman.service.calls import CallReport, OnProgress
 
 _ON = click.option("--on", metavar="'CMD ... | URL'", help="A server that has no configuration.")
 _OUTPUT_DIR = click.option("--output-dir", metavar="DIR", help="Where images and blobs are saved.")
@@ -74,14 +79,24 @@ def prompts(settings: Settings, /, server: str | None, on: str | None, **options
 @click.argument("words", nargs=-1, required=True, metavar="SERVER URI")
 @_ON
 @_OUTPUT_DIR
+@roots_option
 @_RAW
 @agreeing
 @ad_hoc
 @common
-def read(settings: Settings, /, words: tuple[str, ...], on: str | None, output_dir: str | None, raw: bool, **options: Any) -> int:
-    """Read a resource: SERVER URI, or --on 'CMD ...' URI."""
+def read(
+    settings: Settings,
+    /,
+    words: tuple[str, ...],
+    on: str | None,
+    output_dir: str | None,
+    roots: tuple[str, ...],
+    raw: bool,
+    **options: Any,
+) -> int:
+    """Read a resource: SERVER URI, or --on 'CMD ...' URI. What the server asks on the way is asked on the terminal."""
     from dragoman.cli.call import show, surroundings
-    from dragoman.service.calls import opened, report
+    from dragoman.service.calls import report
 
     server, rest = _server_and(words, on, 1, "URI")
     settings.check_config(rest[0], on, kind="resource", server=server)
@@ -89,28 +104,38 @@ def read(settings: Settings, /, words: tuple[str, ...], on: str | None, output_d
 
     folder = Path(output_dir).absolute() if output_dir else None
 
-    async def main() -> int:
-        async with opened(around, target) as host:
-            settings.calling = True
-            outcome = await host.read(server, rest[0], timeout_s=around.timeout_s)
-            return show(report(outcome, around.context, folder), settings, raw)
+    async def make(host: Host, progress: OnProgress) -> CallReport:
+        return report(await host.read(server, rest[0], timeout_s=around.timeout_s), around.context, folder)
 
-    return settings.run(main())
+    return attend(settings, around, target, roots, make, lambda found: show(found, settings, raw))
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="SERVER NAME [k=v]...")
 @_ON
 @_OUTPUT_DIR
+@roots_option
 @_RAW
 @agreeing
 @ad_hoc
 @common
-def prompt(settings: Settings, /, words: tuple[str, ...], on: str | None, output_dir: str | None, raw: bool, **options: Any) -> int:
-    """Fill in a prompt: SERVER NAME k=v ..., or --on 'CMD ...' NAME k=v ... Values are text."""
+def prompt(
+    settings: Settings,
+    /,
+    words: tuple[str, ...],
+    on: str | None,
+    output_dir: str | None,
+    roots: tuple[str, ...],
+    raw: bool,
+    **options: Any,
+) -> int:
+    """Fill in a prompt: SERVER NAME k=v ..., or --on 'CMD ...' NAME k=v ... Values are text.
+
+    What the server asks on the way is asked on the terminal.
+    """
     from dragoman.cli.call import read_file, show, stdin_text, surroundings
     from dragoman.service.arguments import parse
-    from dragoman.service.calls import opened, report
+    from dragoman.service.calls import report
 
     server, rest = _server_and(words, on, None, "NAME")
     settings.check_config(rest[0], on, kind="prompt", server=server)
@@ -119,13 +144,10 @@ def prompt(settings: Settings, /, words: tuple[str, ...], on: str | None, output
 
     folder = Path(output_dir).absolute() if output_dir else None
 
-    async def main() -> int:
-        async with opened(around, target) as host:
-            settings.calling = True
-            outcome = await host.prompt(server, rest[0], arguments, timeout_s=around.timeout_s)
-            return show(report(outcome, around.context, folder), settings, raw)
+    async def make(host: Host, progress: OnProgress) -> CallReport:
+        return report(await host.prompt(server, rest[0], arguments, timeout_s=around.timeout_s), around.context, folder)
 
-    return settings.run(main())
+    return attend(settings, around, target, roots, make, lambda found: show(found, settings, raw))
 
 
 @click.command()

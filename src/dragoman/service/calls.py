@@ -29,6 +29,9 @@ from dragoman.wire.content import UnknownContent, marker
 from dragoman.wire.lenient import decode_leniently
 from dragoman.wire.results import PromptResult, ReadResult, ToolResult
 
+OnProgress = Callable[[Progress], Any]
+"""Gets each step of a call."""
+
 _SHOWN_CHARS = 100
 
 
@@ -188,7 +191,7 @@ async def call_tool(
     *,
     read_file: ReadFile,
     stdin: Stdin,
-    on_progress: Callable[[Progress], Any] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> CallReport:
     """Make one call.
 
