@@ -28,7 +28,6 @@ from dragoman.errors import (
 
 USAGE = 2
 INTERRUPTED = 130
-TERMINATED = 143
 BROKEN_PIPE = 141
 
 

@@ -116,12 +116,6 @@ class Redactor:
                 text = pattern.sub(_masked, text)
         return text
 
-    def redact_bytes(self, data: bytes) -> bytes:
-        """The same for bytes; those that are no UTF-8 stay as they are, and nothing is copied where nothing matched."""
-        text = data.decode("utf-8", "surrogateescape")
-        clean = self.redact_text(text)
-        return data if clean == text else clean.encode("utf-8", "surrogateescape")
-
 
 def _mask_named(text: str, small: str) -> str:
     """Mask ``name = value`` in its many spellings; the quotes stay, so that JSON stays JSON."""

@@ -100,11 +100,6 @@ class Driver:
         """Whether the other side ended it, before we did."""
         return self._failures.closed is not None and self._failures.closed_here is None
 
-    @property
-    def dropped_notices(self) -> int:
-        """How many notices came faster than callbacks took them in."""
-        return self._delivery.inbox.dropped
-
     # --- opening ------------------------------------------------------------------------------------------------
 
     async def open(self, timeout_s: float) -> Peer:

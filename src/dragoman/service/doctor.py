@@ -6,10 +6,9 @@ not end the rest.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -311,8 +310,3 @@ def _sorted(found: Sequence[Diagnosis]) -> list[Diagnosis]:
     for one in found:
         unique.setdefault((one.code, one.what), one)
     return sorted(unique.values(), key=lambda one: ORDER.index(one.weight))
-
-
-async def examine_all(doctors: Mapping[str, Doctor]) -> list[Checkup]:
-    """Several side by side."""
-    return list(await asyncio.gather(*(doctor.examine() for doctor in doctors.values())))

@@ -134,12 +134,12 @@ def _seal(entry: AuditEntry, writer: str, seq: int, prev: str) -> Row:
         attempt = int(attempt)
         if not -_INT64 <= attempt < _INT64:
             raise OverflowError("attempt does not fit 64 bits")
-    detail = _canonical.encode(entry.detail)
+    detail = canonical_json(entry.detail)
     if not detail.startswith(b"{"):
         raise TypeError("detail must be an object")
     if len(detail) > MAX_DETAIL_BYTES:
         digest = hashlib.sha256(detail).hexdigest()
-        detail = _canonical.encode({"cut": True, "bytes": len(detail), "limit": MAX_DETAIL_BYTES, "sha256": digest})
+        detail = canonical_json({"cut": True, "bytes": len(detail), "limit": MAX_DETAIL_BYTES, "sha256": digest})
     row = Row(
         writer,
         seq,

@@ -79,7 +79,6 @@ PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 TASK_STATUS: Final = "notifications/tasks/status"
-ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 # Keys of _meta that the protocol owns (2026-07-28).

@@ -15,14 +15,6 @@ TIERS: Final[tuple[Tier, ...]] = ("L0", "L1", "L2", "L3", "off")
 #: What a tool is until a person says otherwise.
 DEFAULT_TIER: Final[Tier] = "L2"
 
-MEANING: Final[dict[Tier, str]] = {
-    "L0": "read: changes nothing",
-    "L1": "write: changes something that is easy to take back",
-    "L2": "risky: hard to take back or wide",
-    "L3": "irreversible: money, law, unrecoverable data",
-    "off": "not in the registry",
-}
-
 
 def is_tier(value: object) -> TypeGuard[Tier]:
     """Whether ``value`` is one of the five words, spelled exactly so."""
