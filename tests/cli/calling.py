@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,21 +11,12 @@ from pathlib import Path
 from dragoman.store.records import AuditRecord
 from dragoman.store.sqlite import SqliteStore
 
-from .program import PATIENCE_S, SERVERS, Finished
+from .program import SERVERS, Finished, run
 
 
 def piped(*words: str, stdin: bytes, cwd: Path) -> Finished:
     """Run ``dragoman`` with something on stdin and no terminal."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "dragoman", *words],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=PATIENCE_S,
-        start_new_session=True,
-        check=False,
-    )
-    return Finished(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return run(*words, stdin=stdin, cwd=cwd)
 
 
 def on(name: str, *words: str) -> str:
