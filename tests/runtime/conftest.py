@@ -12,6 +12,13 @@ import pytest
 from tests.runtime.fakes import LoopClock
 
 
+@pytest.fixture(scope="module", autouse=True)
+def garbage_of_these_tests_alone() -> None:
+    """Set aside what is alive by now, so that the collection after every test looks at what the tests of this file made."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def no_complaints_of_asyncio(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fail the test after which asyncio reports an exception that nobody saw, or a task that was forgotten."""
