@@ -18,6 +18,8 @@ UNIT := not interop and not conformance and not slow
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# The tests start interpreters by the hundred: without byte code each of them compiles the whole program.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick check test bench soak conformance mutants interop fuzz dev lock clean
@@ -43,7 +45,7 @@ quick:
 	@test -x $(BIN)/pytest || { echo 'no test environment in $(VENV); run `make dev` once (it installs from PyPI)' >&2; exit 2; }
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m '$(UNIT)' $(ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m '$(UNIT)' --hypothesis-profile quick $(ARGS)
 
 check: dev
 	$(BIN)/ruff check .

@@ -19,6 +19,8 @@ CHILD_GRACE_S = 5.0
 # No deadline: no test asserts elapsed time. No database: the checkout may belong to another user. On CI the examples are the same each run.
 settings.register_profile("dragoman", deadline=None, database=None, print_blob=True, derandomize="CI" in os.environ)
 settings.load_profile("dragoman")
+# For `make quick`, which is run often; `make test` makes up as many examples as Hypothesis does.
+settings.register_profile("quick", settings.get_profile("dragoman"), max_examples=40)
 
 # What a shell starts in the background ignores Ctrl-C, and so would every program that a test starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -159,7 +159,7 @@ def all_paths(value: Any, path: KeyPath = ()) -> set[KeyPath]:
 
 
 @given(TREES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 3 // 2)
 def test_finder_and_standard_parser_see_the_same_keys(tree: dict[str, Any]) -> None:
     """Our choice: a finder that sees other keys than the parser would name wrong lines."""
     text = write(tree)
@@ -174,7 +174,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 3 // 2)
 def test_json_finder_sees_the_parsers_keys_and_comments_are_only_taken_outside_of_text(value: Any) -> None:
     """Our choice."""
     text = json.dumps(value, indent=1)

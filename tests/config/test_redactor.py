@@ -153,7 +153,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings().max_examples * 2)
 def test_json_stays_json(value: object) -> None:
     """Our choice: a trace file must be readable by programs."""
     json.loads(Redactor().redact_text(json.dumps(value)))

@@ -73,7 +73,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(st.dictionaries(st.text(max_size=4), VALUES, max_size=4))
 def test_any_arguments_have_words(arguments: dict[str, object]) -> None:
     """No arguments make the question fail."""

@@ -204,7 +204,7 @@ class AnyConversation(RuleBasedStateMachine):
 
 
 TestAnyConversation = pytest.mark.sends_garbage(reason="toy params and answers are enough here")(AnyConversation.TestCase)
-TestAnyConversation.settings = settings(max_examples=80, stateful_step_count=30)
+TestAnyConversation.settings = settings(max_examples=settings().max_examples * 4 // 5, stateful_step_count=30)
 
 
 def test_progress_of_the_handshake_is_a_violation_and_no_progress() -> None:
