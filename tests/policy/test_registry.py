@@ -77,3 +77,28 @@ def test_nearest_names_forgive_typos_and_the_wrong_server() -> None:
     assert registry.nearest("tool", "", "files.git_status")[0] == "git.git_status"
     assert registry.nearest("tool", "", "git_status")[0] == "git.git_status"
     assert registry.nearest("tool", "", "zzzzzz") == []
+
+
+def test_a_definition_comes_back_as_it_was_listed_and_one_that_is_used_is_made_once() -> None:
+    """Our choice: definitions are kept packed, and what packing does not hold is kept as it is."""
+    schema = {"type": "object", "properties": {"a": {"enum": [1, 1.0, 2.5e300, -(2**63), None, "ü\u202e"]}}, "x-own": {}}
+    listed = Tool(name="plain", title="", input_schema=schema, output_schema=False, annotations={}, icons=[], meta={"k": [True]})
+    by_hand = Tool(name="by hand", input_schema={"pattern": "\ud800"})
+    registry = ToolRegistry()
+    registry.set_server("s", [listed, by_hand], Rules("s"))
+    assert [entry.definition for entry in registry.all()] == [listed, by_hand]
+    found = registry.find("tool", "s", "plain")
+    assert found is not None
+    assert found is registry.find("tool", "", "s__plain") is next(iter(registry.all()))
+    assert found.definition is not listed
+
+
+def test_a_server_that_lists_anew_takes_its_old_names_along() -> None:
+    """Our contract: shortened names too, which lead nowhere by themselves."""
+    registry = _registry(s=["x y", "z"], t=["x y"])
+    short = model_name("s", "x y")
+    assert registry.find("tool", "", short) is not None
+    registry.set_server("s", [Tool(name="z")], Rules("s"))
+    assert registry.find("tool", "", short) is None
+    assert registry.find("tool", "", model_name("t", "x y")) is not None
+    assert registry.find("tool", "", "s.x y") is None

@@ -25,10 +25,10 @@ async def test_tools_are_listed_at_the_first_question_and_then_kept() -> None:
     async with client(server) as mine:
         catalog = Catalog(mine, seen.append)
         assert listings(server) == 0
-        assert [tool.name for tool in await catalog.tools()] == ["echo"]
-        await catalog.tools()
+        await catalog.current()
+        await catalog.current()
         assert listings(server) == 1
-        assert len(seen) == 1
+        assert [[tool.name for tool in tools] for tools in seen] == [["echo"]]
         await catalog.close()
 
 
@@ -44,7 +44,7 @@ async def test_many_who_ask_at_once_share_one_listing() -> None:
     server = FakeServer()
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await asyncio.gather(*(catalog.tools() for _ in range(10)))
+        await asyncio.gather(*(catalog.current() for _ in range(10)))
         assert listings(server) == 1
 
 
@@ -52,14 +52,14 @@ async def test_storm_of_changes_makes_one_listing_and_at_most_one_after_it(clock
     server = FakeServer()
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         for _ in range(1000):
             server.say(CHANGED)
         await turns()
         await clock.advance(0.1)
         await turns(30)
         assert listings(server) == 2
-        await catalog.tools()
+        await catalog.current()
         assert listings(server) == 2
         server.say(CHANGED)
         await turns()
@@ -79,12 +79,14 @@ async def test_change_during_a_listing_makes_another_one(clock: LoopClock) -> No
         name = next(names)
         return [*([CHANGED] if name == "first" else []), {"id": message["id"], "result": {"tools": [ECHO | {"name": name}]}}]
 
+    seen: list[tuple[Tool, ...]] = []
     async with client(FakeServer(on)) as mine:
-        catalog = Catalog(mine)
-        await catalog.tools()
+        catalog = Catalog(mine, seen.append)
+        await catalog.current()
         await clock.advance(0.1)
         await turns(30)
-        assert [tool.name for tool in await catalog.tools()] == ["second"]
+        await catalog.current()
+        assert [[tool.name for tool in tools] for tools in seen] == [["first"], ["second"]]
         await catalog.close()
 
 
@@ -92,7 +94,7 @@ async def test_server_that_announces_a_change_at_each_listing_is_asked_less_and_
     server = FakeServer(lambda m: [CHANGED, {"id": m["id"], "result": {"tools": []}}] if m.get("method") == "tools/list" else None)
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         for _ in range(600):  # a minute
             await clock.advance(0.1)
         assert 5 < listings(server) < 30
@@ -103,7 +105,7 @@ async def test_other_changes_list_no_tools(clock: LoopClock) -> None:
     server = FakeServer()
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         server.say({"method": "notifications/prompts/list_changed"})
         await turns()
         await clock.advance(1)
@@ -119,11 +121,14 @@ async def test_failed_listing_is_raised_and_tried_again_at_the_next_question() -
             return [{"id": message["id"], "error": {"code": -1, "message": "not now"}}]
         return None
 
+    seen: list[tuple[Tool, ...]] = []
     async with client(FakeServer(on)) as mine:
-        catalog = Catalog(mine)
+        catalog = Catalog(mine, seen.append)
         with pytest.raises(ServerError):
-            await catalog.tools()
-        assert len(await catalog.tools()) == 1
+            await catalog.current()
+        assert not seen
+        await catalog.current()
+        assert [len(tools) for tools in seen] == [1]
 
 
 async def test_failed_refresh_after_a_change_is_logged_and_the_old_list_stays_marked_stale(
@@ -140,14 +145,14 @@ async def test_failed_refresh_after_a_change_is_logged_and_the_old_list_stays_ma
     server = FakeServer(on)
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         failing.append(True)
         server.say(CHANGED)
         await turns()
         await clock.advance(0.1)
         await turns(30)
         assert "the tools changed and could not be listed" in caplog.text
-        await catalog.tools()
+        await catalog.current()
         assert listings(server) == 3
         await catalog.close()
 
@@ -160,7 +165,9 @@ async def test_server_without_tools_is_not_asked_for_any() -> None:
 
     server = FakeServer(on)
     async with client(server) as mine:
-        assert await Catalog(mine).tools() == ()
+        seen: list[tuple[Tool, ...]] = []
+        await Catalog(mine, seen.append).current()
+        assert seen == [()]
         assert listings(server) == 0
 
 
@@ -169,7 +176,7 @@ async def test_modern_server_tells_changes_only_to_those_who_listen(clock: LoopC
     server = FakeServer(lambda m: [] if m.get("method") == "subscriptions/listen" else None, era="modern")
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         catalog.watch()
         catalog.watch()
         await turns()
@@ -190,7 +197,7 @@ async def test_closing_while_it_lists_leaves_no_task() -> None:
     server = FakeServer(lambda m: [] if m.get("method") == "tools/list" else None)
     async with client(server) as mine:
         catalog = Catalog(mine)
-        asking = asyncio.create_task(catalog.tools())
+        asking = asyncio.create_task(catalog.current())
         await turns()
         server.say(CHANGED)
         await turns()

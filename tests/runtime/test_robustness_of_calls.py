@@ -137,9 +137,9 @@ async def test_flood() -> None:
 async def test_listchanged_storm() -> None:
     async with client(odd("listchanged_storm")) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         await echo(mine, "burst")
-        await catalog.tools()
+        await catalog.current()
         assert 2 <= int((await mine.call_tool("listed")).text) <= 4
         await catalog.close()
 

@@ -265,7 +265,7 @@ async def test_catalog_lists_once_more_when_the_server_agrees_after_the_first_li
     server = modern()
     async with client(server) as mine:
         catalog = Catalog(mine)
-        await catalog.tools()
+        await catalog.current()
         catalog.watch()
         await turns(30)
         for _ in range(20):
@@ -281,7 +281,7 @@ async def test_catalog_that_lists_after_the_server_agreed_lists_once(clock: Loop
         catalog = Catalog(mine)
         catalog.watch()
         await turns(30)
-        await catalog.tools()
+        await catalog.current()
         await clock.advance(10)
         await turns(30)
         assert server.methods().count("tools/list") == 1
@@ -294,7 +294,7 @@ async def test_catalog_lists_again_after_its_stream_was_cut(clock: LoopClock) ->
         catalog = Catalog(mine)
         catalog.watch()
         await turns(30)
-        await catalog.tools()
+        await catalog.current()
         server.cut(listens(server)[-1]["id"])
         await turns()
         for _ in range(3):

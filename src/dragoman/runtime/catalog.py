@@ -1,4 +1,4 @@
-"""What one server offers right now: its tools, cached per connection and refreshed openly.
+"""What one server offers right now: has its tools listed once per connection, and anew after a change, openly. It keeps none of them.
 
 The catalog is the only place that lists on its own account, and it says so (``refreshed``). A ``list_changed`` notice marks
 it stale; a storm of them makes one refresh at a time, and at most one after it.
@@ -26,7 +26,7 @@ _LISTEN_S: Final = float("inf")
 
 
 class Catalog:
-    """The tools of one connected client.
+    """The listing of one connected client's tools.
 
     Args:
         client: Connected.
@@ -37,40 +37,37 @@ class Catalog:
         self.client = client
         self.problems: tuple[Flaw, ...] = ()
         self._refreshed = refreshed
-        self._tools: tuple[Tool, ...] | None = None
-        self._running: asyncio.Task[tuple[Tool, ...]] | None = None
+        self._running: asyncio.Task[None] | None = None
         self._again: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._stale = self._began = False
+        self._listed = self._stale = self._began = False
         self._wait_s = COALESCE_S
         self._refreshed_at = float("-inf")
         client.on_change(self._changed)
 
-    async def tools(self) -> tuple[Tool, ...]:
-        """The tools, listed at the first call and after a change. One listing at a time, whoever asks."""
-        if self._tools is not None and not self._stale:
-            return self._tools
-        return await self.refresh()
+    async def current(self) -> None:
+        """Have the tools listed, at the first call and after a change. One listing at a time, whoever asks."""
+        if self._stale or not self._listed:
+            await self.refresh()
 
-    async def refresh(self) -> tuple[Tool, ...]:
+    async def refresh(self) -> None:
         """List now (or join the listing under way)."""
         if self._running is None:
             self._stale, self._began = False, True
             self._running = asyncio.create_task(self._list())
             self._running.add_done_callback(self._ran)
-        return await asyncio.shield(self._running)
+        await asyncio.shield(self._running)
 
-    async def _list(self) -> tuple[Tool, ...]:
+    async def _list(self) -> None:
         tools: tuple[Tool, ...] = ()
         if "tools" in self.client.server.capabilities:
             tools = tuple(await self.client.list_tools(cache=False))
             self.problems = tuple(self.client.problems)
-        self._tools = tools
+        self._listed = True
         if self._refreshed is not None:
             self._refreshed(tools)
-        return tools
 
-    def _ran(self, task: asyncio.Task[tuple[Tool, ...]]) -> None:
+    def _ran(self, task: asyncio.Task[None]) -> None:
         self._running = None
         if not task.cancelled() and task.exception() is not None:
             self._stale = True

@@ -173,7 +173,7 @@ class Fleet:
             return False
         if slot.catalog is not None and slot.client is not None and slot.client.is_open:
             try:
-                await slot.catalog.tools()  # lists only where a change was announced
+                await slot.catalog.current()  # lists only where a change was announced
             except DragomanError as exc:
                 log.warning("%s: the tools changed and could not be listed: %s", server, exc)
         else:

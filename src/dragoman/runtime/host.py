@@ -197,7 +197,7 @@ class Host(Fleet):
         self._refuse_if_closed()
         await self.start_all()
         catalogs = [slot.catalog for slot in self._slots.values() if slot.catalog is not None]
-        await asyncio.gather(*(catalog.tools() for catalog in catalogs), return_exceptions=True)  # those that announced a change
+        await asyncio.gather(*(catalog.current() for catalog in catalogs), return_exceptions=True)  # those that announced a change
         return offered(self.registry)
 
     async def definition(self, name: str) -> Resolved | None:
