@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from dragoman.errors import DragomanError
@@ -58,8 +59,8 @@ async def test_calls_and_their_endings_are_in_the_last_words() -> None:
     assert last.p50_ms is not None
 
 
-async def test_news_while_a_row_is_written_are_one_row_more() -> None:
-    """A flapping server on a slow disk queues nothing."""
+async def test_news_while_a_row_is_written_are_one_row_more_and_so_are_those_right_after_it() -> None:
+    """A flapping server on a slow disk queues nothing, and neither does one on a fast disk."""
     book = Notebook()
     fleet = Fleet({"files": plain}, watcher=book)
     async with fleet.host as host:
@@ -70,10 +71,27 @@ async def test_news_while_a_row_is_written_are_one_row_more() -> None:
             host.note_check("files", 1.0, None)
             await asyncio.sleep(0)
         book.free.set()
+        await until(lambda: len(book.written) == 2)
+        for _ in range(100):
+            host.note_check("files", 1.0, None)
+            await asyncio.sleep(0)
         await until(lambda: len(book.written) == 3)
         assert slot.gauge.seen is not None
-    assert len(book.written) <= 5  # that it was stopped, perhaps, and the last words
+    assert len(book.written) == 4
     assert book.written[-1][1]
+
+
+async def test_servers_that_come_up_one_after_the_other_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each writing looks at the memory of every process of the machine."""
+    monkeypatch.setattr(watching, "TOGETHER_S", 60.0)
+    book = Notebook()
+    async with Fleet({"files": plain}, watcher=book).host as host:
+        await until(lambda: len(book.written) == 1)
+        for number in range(3):
+            await host.add_spec(msgspec.structs.replace(host.slots["files"].spec, name=f"more{number}"))
+            await asyncio.sleep(0)
+        assert len(book.written) == 1
+    assert [(row.server, closing) for row, closing in book.written[1:]] == [(name, True) for name in ("files", "more0", "more1", "more2")]
 
 
 async def test_rows_are_written_anew_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:

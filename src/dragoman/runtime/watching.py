@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -19,6 +20,8 @@ log = logging.getLogger("dragoman")
 
 #: Rows are written anew at least this often, so that their age says whether the process behind them still works.
 REFRESH_S: Final = 60.0
+#: News that come while others are being written wait this long for more: a look at memory goes through all processes of the machine.
+TOGETHER_S: Final = 0.25
 #: What was counted since a row was written is written after this long at most.
 COUNTED_S: Final = 15.0
 
@@ -43,7 +46,7 @@ _NOTHING: Final[_Counts] = (0, 0, 0)
 class Watching:
     """Hands rows to a watcher, off the path of whoever has news; every 15 s where calls were counted, and once a minute in any case.
 
-    News of one server while a row is being written are one row more, however many there are.
+    The first news are written at once; what comes within a quarter of a second after that is written together, one row for each server.
 
     Args:
         watcher: ``None``: nobody wants to know.
@@ -58,7 +61,7 @@ class Watching:
         self._news: dict[str, Slot] = {}
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._closing = False
+        self._closing = asyncio.Event()
 
     def checked(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
         """Somebody looked at a server: a connection was tried, or a heartbeat."""
@@ -67,7 +70,7 @@ class Watching:
 
     def changed(self, slot: Slot) -> None:
         """A server that was looked at is in another state: have it written down soon."""
-        if self._watcher is None or self._closing or slot.gauge.seen is None:
+        if self._watcher is None or self._closing.is_set() or slot.gauge.seen is None:
             return
         self._news[slot.name] = slot
         if self._writer is None:
@@ -89,7 +92,7 @@ class Watching:
 
     async def finish(self, timeout_s: float) -> None:
         """Say the last words about every server that was looked at, and wait for what is being written."""
-        self._closing = True
+        self._closing.set()
         if self._timer is not None:
             self._timer.cancel()
         if self._watcher is None:
@@ -119,6 +122,10 @@ class Watching:
                 now = asyncio.get_running_loop().time()
                 self._written.update({slot.name: (now, _counts(slot)) for slot in slots})
                 await _written(watcher.vitals(self._rows(slots), closing=False))
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(TOGETHER_S):
+                        await self._closing.wait()
+                        return  # the last words are about every server
         finally:
             self._writer = None
 
