@@ -19,7 +19,8 @@ from bench import prepare, process, table
 from bench.contenders import CONTENDERS
 from bench.figures import Judged, Run, judge
 from bench.prepare import Unavailable
-from bench.rows import ROWS, Row
+from bench.row import Row
+from bench.rows import ROWS
 
 EXTRA_ROUNDS = 2
 """At most so many rounds are added to a row when neighbours disturbed some."""

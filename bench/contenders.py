@@ -29,6 +29,8 @@ CONTENDERS: dict[str, Contender] = {
         Contender("client", "dragoman Client", "ours", "ours_client.py", "start_client.py", "dragoman"),
         Contender("loaded", "dragoman with Client loaded", "ours", imports="dragoman:Client"),
         Contender("host", "dragoman Host, L0, all layers, audit", "ours", "ours_host.py"),
+        Contender("layers", "dragoman Host with and without the layers of resilience", "ours", "ours_layers.py"),
+        Contender("many", "dragoman Host, everything on", "ours", "ours_many.py"),
         Contender("call", "dragoman call --on", "ours"),
         Contender("mcp2", "mcp 2.3.0 (Python)", "mcp2", "peer_mcp2.py", "start_mcp2.py", "mcp"),
         Contender("mcp1", "mcp 1.30.0 (Python)", "mcp1", "peer_mcp1.py", "start_mcp1.py", "mcp"),

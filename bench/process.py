@@ -18,7 +18,7 @@ from bench import prepare
 from bench.contenders import Contender
 from bench.figures import Run
 from bench.prepare import Unavailable, error_line
-from bench.rows import Row
+from bench.row import Row
 
 DRIVERS = prepare.BENCH / "drivers"
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 from bench.figures import Goal
+from bench.host_rows import HOST_ROWS
+from bench.row import Row
 
 LEVEL = 1.25
 """What "level with" allows: repeated runs of one client on a shared machine differ by up to a quarter."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """
-    One measurement. ``pinned``: client and server share one CPU, which takes the kernel's placement of the two out of the figure.
-
-    ``kind`` is how a run is started: a *scenario* of drivers/scenarios.*, an *import*, a process *start* to its first line of output, or
-    the *install*. ``once`` names contenders too slow to run in every round. ``metrics`` are the columns shown: name to heading.
-    ``quick`` replaces the params in a quick run, ``quick_for`` changes some of them for one contender. ``noisy`` is false where counts or
-    bytes are measured, which neighbours do not touch.
-    """
-
-    name: str
-    title: str
-    contenders: tuple[str, ...]
-    metrics: Mapping[str, str]
-    goals: tuple[Goal, ...]
-    kind: str = "scenario"
-    scenario: str = ""
-    pinned: bool = False
-    params: Mapping[str, object] = field(default_factory=dict)
-    quick: Mapping[str, object] = field(default_factory=dict)
-    quick_for: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    once: tuple[str, ...] = ()
-    noisy: bool = True
-    timeout_s: float = 120.0
-    rounds: int | None = None
 
 
 SDKS = ("mcp2", "mcp1", "ts-sdk1", "ts-client2")
@@ -302,6 +273,7 @@ ROWS: tuple[Row, ...] = (
         params={"servers": 50, "rounds": 5},
         quick={"servers": 50, "rounds": 3},
     ),
+    *HOST_ROWS,
     *HTTP_ROWS,
     Row(
         "install",

@@ -3,6 +3,7 @@
  * It is not an example of a server: it trusts its input, knows five tools, and keeps one line and one answer in memory.
  *
  *   server [N]     over stdio, with N tools in tools/list (default 5; the first five are real, the rest are padding to list)
+ *   server N MS    the same, and it takes that many milliseconds before it reads: a server that is slow to start, at no cost of CPU
  *   server --http  over HTTP on a free port of loopback: prints the port, and ends with its standard input. Answers are JSON at /mcp
  *                  and event streams of one event at /sse; no sessions; subscriptions/listen is acknowledged and then stays silent
  *
@@ -343,6 +344,7 @@ int main(int argc, char **argv) {
         return serve_http();
     }
     make_tools(argc > 1 ? strtol(argv[1], NULL, 10) : 5);
+    if (argc > 2) usleep((useconds_t)(strtol(argv[2], NULL, 10) * 1000));
     for (;;) {
         char *line, *end;
         size_t used;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench.figures import Figure, Judged, Run, Verdict, figure
-from bench.rows import Row
+from bench.row import Row
 
 NOTHING = "–"
 

@@ -9,7 +9,8 @@ from bench.__main__ import arguments
 from bench.contenders import CONTENDERS
 from bench.figures import Figure, Goal, Judged, Run, Verdict, figure, holds, judge, median, ratio
 from bench.prepare import BENCH, error_line
-from bench.rows import ROWS, Row
+from bench.row import Row
+from bench.rows import ROWS
 
 ROW = Row("r", "a row", ("a", "b"), {"ms": "ms"}, ())
 
