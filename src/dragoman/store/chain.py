@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -88,23 +88,9 @@ def record_hash(row: Row) -> str:
     Raises:
         TypeError, ValueError: A column holds what no record can hold.
     """
-    hashed = _Hashed(
-        row.at,
-        row.attempt,
-        row.call,
-        msgspec.Raw(row.detail.encode()),
-        row.event,
-        row.prev,
-        row.principal,
-        row.seq,
-        row.server,
-        row.status,
-        row.tier,
-        row.tool,
-        row.turn,
-        row.v,
-        row.writer,
-    )
+    writer, seq, prev, _, v, at, event, call, turn, principal, server, tool, tier, attempt, status, detail = row
+    raw = msgspec.Raw(detail.encode())
+    hashed = _Hashed(at, attempt, call, raw, event, prev, principal, seq, server, status, tier, tool, turn, v, writer)
     return hashlib.sha256(_ordered.encode(hashed)).hexdigest()
 
 
@@ -140,25 +126,20 @@ def _seal(entry: AuditEntry, writer: str, seq: int, prev: str) -> Row:
     if len(detail) > MAX_DETAIL_BYTES:
         digest = hashlib.sha256(detail).hexdigest()
         detail = canonical_json({"cut": True, "bytes": len(detail), "limit": MAX_DETAIL_BYTES, "sha256": digest})
-    row = Row(
-        writer,
-        seq,
-        prev,
-        "",
-        VERSION,
-        at,
-        _text(entry.event) or "",
-        _text(entry.call) or "",
-        _text(entry.turn),
-        _text(entry.principal),
-        _text(entry.server),
-        _text(entry.tool),
-        _text(entry.tier),
-        attempt,
-        _text(entry.status),
-        detail.decode(),
-    )
-    return row._replace(hash=record_hash(row))
+    event, call, turn, principal = entry.event, entry.call, entry.turn, entry.principal
+    server, tool, tier, status = entry.server, entry.tool, entry.tier, entry.status
+    if not _TEXTS.issuperset(map(type, (event, call, turn, principal, server, tool, tier, status))):
+        event, call, turn, principal = _text(event) or "", _text(call) or "", _text(turn), _text(principal)
+        server, tool, tier, status = _text(server), _text(tool), _text(tier), _text(status)
+    event, call = event or "", call or ""
+    raw = msgspec.Raw(detail)
+    hashed = _Hashed(at, attempt, call, raw, event, prev, principal, seq, server, status, tier, tool, turn, VERSION, writer)
+    digest = hashlib.sha256(_ordered.encode(hashed)).hexdigest()
+    text = detail.decode()
+    return Row(writer, seq, prev, digest, VERSION, at, event, call, turn, principal, server, tool, tier, attempt, status, text)
+
+
+_TEXTS: Final = frozenset((str, type(None)))
 
 
 def _text(value: object) -> str | None:
