@@ -322,19 +322,24 @@ async def test_no_schema_of_a_server_is_fetched_over_the_whole_path(tmp_path: Pa
 
 
 async def test_too_large_results_are_refused_in_words_and_the_connection_goes_on(tmp_path: Path, dragoman_home: Path) -> None:
-    """Over the result limit after reading, over the frame limit while reading."""
-    config = configured(tmp_path, server("big", odd("big_line"), limits={"result_bytes": 100_000, "frame_bytes": 1_000_000}))
+    """Thrown away while it is read, below the frame limit and above it."""
+    limits = {"result_bytes": 100_000, "frame_bytes": 1_000_000}
+    config = configured(tmp_path, server("big", odd("big_line"), limits=limits), server("own", odd("big_line")))
+    config.write_text(config.read_text() + "size = { result_bytes = 400_000 }\n")
     async with Host.from_config(config) as host:
         over = await host.call("big.size", {"bytes": 150_000})
         assert isinstance(over.error, ResultTooLarge)
-        assert str(over.error) == ('result is 150 kB, limit 100 kB (server "big", tool "size"); raise servers.big.limits.result_bytes')
-        frame = await host.call("big.size", {"bytes": 3_000_000})
-        assert isinstance(frame.error, ResultTooLarge)
-        assert frame.hint is not None
-        assert "frame" in frame.hint
+        assert str(over.error) == 'result is 150.1 kB, limit 100 kB (server "big", tool "size"); raise servers.big.limits.result_bytes'
+        more = await host.call("big.size", {"bytes": 3_000_000})
+        assert isinstance(more.error, ResultTooLarge)
+        assert str(more.error).startswith("result is 3 MB, limit 100 kB")
         assert (await host.call("big.echo", {"text": "fine"})).ok
         assert host.slots["big"].starts == 1
-    assert story(dragoman_home, "size") == ["asked", "sending", "ended: failed"] * 2
+        assert (await host.call("own.size", {"bytes": 300_000})).ok
+        own = await host.call("own.size", {"bytes": 500_000})
+        assert str(own.error).endswith('limit 400 kB (server "own", tool "size"); raise servers.own.tools.size.result_bytes')
+    failed, ok = (["asked", "sending", f"ended: {how}"] for how in ("failed", "ok"))
+    assert story(dragoman_home, "size") == [*failed, *failed, *ok, *failed]
 
 
 # --- ends ---------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ limits = { result_bytes = 5000, tools = 7, concurrent = 4, queue = 0, queue_s = 
 [servers.files.tools]
 "read_*" = "L0"
 move_file = { tier = "L3", say = "Move {source} to {destination}" }
-read_log = { timeout_s = 5, max_timeout_s = 50, idempotent = true, stale_s = 600 }
+read_log = { timeout_s = 5, max_timeout_s = 50, idempotent = true, stale_s = 600, result_bytes = 9000 }
 
 [servers.web]
 url = "https://example.test/mcp"
@@ -66,7 +66,7 @@ def test_every_supported_key_arrives_in_the_model() -> None:
     assert files.tools == {
         "read_*": ToolConfig("L0"),
         "move_file": ToolConfig("L3", "Move {source} to {destination}"),
-        "read_log": ToolConfig(timeout_s=5.0, max_timeout_s=50.0, idempotent=True, stale_s=600.0),
+        "read_log": ToolConfig(timeout_s=5.0, max_timeout_s=50.0, idempotent=True, stale_s=600.0, result_bytes=9000),
     }
     web = config.servers["web"]
     assert (web.url, web.headers, web.command) == ("https://example.test/mcp", {"Authorization": "Bearer ${env:TOKEN}"}, None)
@@ -157,6 +157,10 @@ SENTENCES = [
     (W + "idle_s = inf\n", "c.toml:3: servers.w.idle_s: must be a number of seconds above 0, got inf"),
     (W + "idle_s = '3'\n", "c.toml:3: servers.w.idle_s: expected a number of seconds, got text ('3')"),
     (S + "timeout_s = nan\n", "c.toml:3: servers.s.timeout_s: must be a number of seconds above 0, got nan"),
+    (
+        S + "limits = { frame_bytes = 2000, result_bytes = 1000 }\n[servers.s.tools]\nbig = { result_bytes = 2001 }\n",
+        "c.toml:5: servers.s.tools.big.result_bytes: cannot be above the server's limits.frame_bytes (2000), got 2001",
+    ),
     (S + "limits = { result_bytes = -5 }\n", "c.toml:3: servers.s.limits.result_bytes: must be at least 1, got -5"),
     (
         S + "limits = { frame_bytes = 2000 }\n",

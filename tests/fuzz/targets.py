@@ -13,10 +13,11 @@ from dragoman.config.model import Config
 from dragoman.errors import ConfigError
 from dragoman.protocol import events
 from dragoman.protocol.actions import HTTP, STDIO, Close, CloseStream, Listen, Resume, Send, SetTimer
+from dragoman.protocol.bounds import SAMPLE
 from dragoman.protocol.connection import Connection, Role
 from dragoman.protocol.events import PeerViolation
 from dragoman.protocol.handshake import Identity
-from dragoman.protocol.lines import SAMPLE, Discarded, LineSplitter
+from dragoman.protocol.lines import Discarded, LineSplitter
 from dragoman.protocol.refusals import Refusal
 from dragoman.protocol.sse import SseEvent, SseParser
 from dragoman.protocol.websocket import Ended, FrameReader

@@ -165,6 +165,24 @@ async def test_a_result_just_over_the_limit_says_so_in_bytes() -> None:
         await rig.layer(call_of(tool(), {"a": 1}))
 
 
+async def test_limit_of_one_tool_counts_before_that_of_its_server_and_is_named() -> None:
+    """Our configuration: ``result_bytes`` of a tool, lower or higher."""
+    result = tool_result("x" * 2_000_000)
+    assert (await Rig(result).layer(msgspec.structs.replace(call_of(tool(), {}), max_bytes=3_000_000))).ok
+    with pytest.raises(ResultTooLarge) as caught:
+        await Rig(tool_result("x" * 2_000)).layer(msgspec.structs.replace(call_of(tool(), {}), max_bytes=1_000))
+    assert str(caught.value).endswith('limit 1 kB (server "math", tool "add"); raise servers.math.tools.add.result_bytes')
+
+
+async def test_result_that_was_thrown_away_while_it_was_read_is_named_alike() -> None:
+    """Whoever reads knows the number, this layer knows the key."""
+    rig = Rig(ResultTooLarge("the answer is long", 4_200_000, 1_000_000))
+    with pytest.raises(ResultTooLarge, match=r"result is 4\.2 MB, limit 1 MB .* raise servers\.math\.limits\.result_bytes"):
+        await rig.layer(call_of(tool(), {"a": 1}))
+    with pytest.raises(ResultTooLarge, match="the frame limit"):
+        await Rig(ResultTooLarge("the frame limit", 4_200_000)).layer(call_of(tool(), {"a": 1}))
+
+
 async def test_the_limit_is_by_default_one_megabyte_and_may_be_lifted() -> None:
     """Our configuration: ``limits.result_bytes``."""
     big = tool_result("x" * 2_000_000)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.protocol.lines import SAMPLE, Discarded, LineSplitter
+from dragoman.protocol.bounds import SAMPLE
+from dragoman.protocol.lines import Discarded, LineSplitter
 
 Found = list[bytes | Discarded]
 

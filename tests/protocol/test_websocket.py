@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.protocol.lines import SAMPLE, Discarded
+from dragoman.protocol.bounds import SAMPLE
+from dragoman.protocol.lines import Discarded
 from dragoman.protocol.websocket import Ended, Found, FrameReader, Opcode, Ping, Pong, close_payload, frame
 
 

@@ -151,7 +151,7 @@ async def test_flood_of_events_in_one_read_is_taken_in_turns() -> None:
         each[turn] += 1
 
     count()
-    await Events(1000, report, cast("Any", Source())).read(cast("Any", Response()))
+    await Events(1000, None, report, cast("Any", Source())).read(cast("Any", Response()))
     reading = False
     assert sum(each.values()) == 1000
     assert max(each.values()) <= 128

@@ -24,7 +24,7 @@ _WAITS: Final = ("timeout_s", "max_timeout_s", "connect_s", "idle_s", "heartbeat
 _SERVER: Final = (*_LAUNCH, *_WAITS, "breaker", "revision", "enabled", "default_tier", "limits", "tools")
 _SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
-_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s")
+_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s", "result_bytes")
 _TOOL_REFUSED: Final = ("guards", "undo", "labels", "rollout", "dry_run")
 _TOOL_INERT: Final = ("preview",)
 
@@ -97,6 +97,7 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
     revision = table.text("revision")
     if revision is not None and (problem := checks.revision(revision)) is not None:
         raise table.error(problem, "revision")
+    limits = _limits(table.table("limits"))
     return ServerConfig(
         name=name,
         command=command,
@@ -115,8 +116,8 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         idle_stop_s=table.seconds("idle_stop_s"),
         enabled=table.flag("enabled", True),
         default_tier=_tier(table, "default_tier") or DEFAULT_TIER,
-        limits=_limits(table.table("limits")),
-        tools=_tools(table.table("tools"), warnings),
+        limits=limits,
+        tools=_tools(table.table("tools"), warnings, limits.frame_bytes),
         source=table.source,
         key=table.path,
     )
@@ -200,7 +201,7 @@ def _breaker(table: Table) -> BreakerConfig | None:
     )
 
 
-def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
+def _tools(table: Table, warnings: list[str], frame_bytes: int) -> dict[str, ToolConfig]:
     tools = {}
     for name, value in table.values.items():
         if (problem := checks.pattern(name)) is not None:
@@ -219,12 +220,22 @@ def _tools(table: Table, warnings: list[str]) -> dict[str, ToolConfig]:
                 max_timeout_s=_maximum(entry),
                 idempotent=entry.flag("idempotent", False) if "idempotent" in entry else None,
                 stale_s=entry.seconds("stale_s"),
+                result_bytes=_result_bytes(entry, frame_bytes),
             )
         elif is_tier(value):
             tools[name] = ToolConfig(tier=value)
         else:
             raise table.error(checks.tier(value) or "", name)
     return tools
+
+
+def _result_bytes(entry: Table, frame_bytes: int) -> int | None:
+    if "result_bytes" not in entry:
+        return None
+    most = entry.integer("result_bytes", 0, least=1)
+    if most > frame_bytes:
+        raise entry.error(f"cannot be above the server's limits.frame_bytes ({frame_bytes}), got {most}", "result_bytes")
+    return most
 
 
 def _client(table: Table) -> ClientConfig:

@@ -73,6 +73,7 @@ class ToolConfig(msgspec.Struct, frozen=True):
         timeout_s, max_timeout_s: As for the server.
         idempotent: Running it twice is the same as once, so a lost call of it may be sent again (L0 and L1 only).
         stale_s: How old an answer may be that stands in while the server is down (L0 only).
+        result_bytes: Of one result of it; ``None``: as of the server.
     """
 
     tier: Tier | None = None
@@ -81,6 +82,7 @@ class ToolConfig(msgspec.Struct, frozen=True):
     max_timeout_s: float | None = None
     idempotent: bool | None = None
     stale_s: float | None = None
+    result_bytes: int | None = None
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -135,7 +135,26 @@ class InvalidResult(CallFailed):
 
 
 class ResultTooLarge(CallFailed):
-    """The answer is over a size limit; the connection goes on."""
+    """The answer is over a size limit; the connection goes on.
+
+    Args:
+        size: Bytes that came, or more.
+        max_bytes: The limit of this call; ``None`` where it was that of any message on the connection.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        size: int | None = None,
+        max_bytes: int | None = None,
+        *,
+        server: str | None = None,
+        request_id: int | str | None = None,
+        maybe_ran: MaybeRan = "yes",
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, server=server, request_id=request_id, maybe_ran=maybe_ran, hint=hint)
+        self.size, self.max_bytes = size, max_bytes
 
 
 class MalformedResponse(CallFailed):

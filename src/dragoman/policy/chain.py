@@ -37,6 +37,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         attempt: From 1.
         timeout_s: For queue, retries and all rounds; starts after approval. *Resolve* sets it where the caller did not.
         max_timeout_s: How far progress may move that deadline; ``None``: not at all.
+        max_bytes: Longest result, where this tool has a limit of its own.
         from_model: The arguments were written by a model (the default), not typed by a person.
         adhoc: On a server without a config: the person at the keyboard decides, no tiers.
     """
@@ -54,6 +55,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 1
     timeout_s: float | None = None
     max_timeout_s: float | None = None
+    max_bytes: int | None = None
     trace: str | None = None
     from_model: bool = True
     adhoc: bool = False

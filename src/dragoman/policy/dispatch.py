@@ -40,8 +40,8 @@ class Dispatch:
         else:
             outcome = await self._send_granted(call, call_next, flight)
         result = outcome.result
-        if result is not None:
-            limit, size = self._limit(call.server), memoryview(result.raw_json).nbytes
+        if result is not None:  # most of what is too long is thrown away while it is read; this holds for whatever brought the rest
+            limit, size = call.max_bytes if call.max_bytes is not None else self._limit(call.server), memoryview(result.raw_json).nbytes
             if limit is not None and size > limit:
                 raise _too_large(call, size, limit)
         return outcome
@@ -82,7 +82,12 @@ class Dispatch:
 
     async def _send(self, call: Call, call_next: CallNext, flight: Flight) -> Outcome:
         flight.sent += 1
-        return await call_next(call)
+        try:
+            return await call_next(call)
+        except ResultTooLarge as exc:
+            if exc.size is None or exc.max_bytes is None:
+                raise
+            raise _too_large(call, exc.size, exc.max_bytes) from exc
 
     def _sending(self, call: Call, detail: dict[str, Any]) -> AuditEvent:
         return AuditEvent(
@@ -127,5 +132,6 @@ def _too_large(call: Call, size: int, limit: int) -> ResultTooLarge:
     sizes = (megabytes(size), megabytes(limit))
     first, second = sizes if sizes[0] != sizes[1] else (f"{size:,} bytes", f"{limit:,} bytes")
     message = f'result is {first}, limit {second} (server "{server}", {call.kind} "{tool}")'
-    message += "; ask for less" if call.adhoc else f"; raise servers.{server}.limits.result_bytes"
-    return ResultTooLarge(message, server=call.server or None, maybe_ran="yes")
+    key = "limits.result_bytes" if call.max_bytes is None else f"tools.{tool}.result_bytes"
+    message += "; ask for less" if call.adhoc else f"; raise servers.{server}.{key}"
+    return ResultTooLarge(message, size, limit, server=call.server or None)

@@ -67,6 +67,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
         max_timeout_s: How far progress may move that deadline; ``None``: as far as the runtime's default.
         idempotent: A person said that running it twice is the same as once; the server's own claim does not count.
         stale_s: How old an answer may be that stands in while the server is down; ``None``: none may.
+        max_bytes: Longest result of this tool; ``None``: as of its server.
     """
 
     server: str
@@ -81,6 +82,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     max_timeout_s: float | None = None
     idempotent: bool = False
     stale_s: float | None = None
+    max_bytes: int | None = None
 
     @property
     def full_name(self) -> str:

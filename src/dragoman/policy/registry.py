@@ -66,6 +66,7 @@ class _Server:
             max_timeout_s=settings.max_timeout_s,
             idempotent=settings.idempotent,
             stale_s=settings.stale_s,
+            max_bytes=settings.max_bytes,
         )
 
 

@@ -48,6 +48,7 @@ class Resolve:
             rule=found.rule,
             timeout_s=timeout_s,
             max_timeout_s=most_s,
+            max_bytes=found.max_bytes,
         )
         flight.call, flight.found = resolved, found
         _refuse_withheld(found)

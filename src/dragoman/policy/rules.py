@@ -21,6 +21,7 @@ class ToolRule(NamedTuple):
     max_timeout_s: float | None = None
     idempotent: bool | None = None
     stale_s: float | None = None
+    max_bytes: int | None = None
 
 
 class Settings(NamedTuple):
@@ -30,6 +31,7 @@ class Settings(NamedTuple):
     max_timeout_s: float | None = None
     idempotent: bool = False
     stale_s: float | None = None
+    max_bytes: int | None = None
 
 
 class Ruling(NamedTuple):
@@ -95,6 +97,7 @@ class Rules:
             max_timeout_s=first((rule.max_timeout_s for rule in rules), self.defaults.max_timeout_s),
             idempotent=next((rule.idempotent for rule in rules if rule.idempotent is not None), self.defaults.idempotent),
             stale_s=first((rule.stale_s for rule in rules), self.defaults.stale_s),
+            max_bytes=next((rule.max_bytes for rule in rules if rule.max_bytes is not None), self.defaults.max_bytes),
         )
 
     def _matching(self, tool: str) -> list[tuple[str, ToolRule]]:

@@ -9,14 +9,19 @@ Source: MCP basic/index#responses.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.protocol.events import SAMPLE, ErrorReceived, Event, PeerViolation, ResponseUnreadable, ResultReceived, short
 from dragoman.protocol.handshake import ClientHandshake
+from dragoman.protocol.inbound import begins, response_id
 from dragoman.protocol.pending import Entry, PendingTable
 from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error, decode_plain_error
+
+_ENVELOPE: Final = 4096  # what a message may have beyond its result: an id, white space, members of the server's own
+_STRAY: Final = 1 << 20  # of a long message that is none of ours: log text on the wrong stream, an answer that nobody asked for
 
 
 class Answers:
@@ -83,13 +88,58 @@ class Answers:
             self._take_result(request_id, entry, result, message)
 
     def _take_result(self, request_id: RequestId, entry: Entry, result: Raw, message: bytes | bytearray) -> None:
-        if entry.handshake and self._handshake is not None:
+        if entry.max_bytes is not None and (size := len(memoryview(result))) > entry.max_bytes:
+            self._unreadable(request_id, False, f"the answer is {size} bytes, limit {entry.max_bytes}", size, entry.max_bytes)
+        elif entry.handshake and self._handshake is not None:
             if flaw := self._handshake.on_result(request_id, result):
                 self._violation("out-of-range", f"a part of the handshake was left out: {flaw}", message)
         else:
             self._emit(ResultReceived(request_id, result))
 
-    def take_unreadable(self, request_id: RequestId, via: RequestId | None, reason: str, size: int | None = None) -> None:
+    def longest(self, head: bytes, via: RequestId | None = None) -> int | None:
+        """How many bytes a long message may have that begins like this; ``None``: as many as any.
+
+        An answer is as long as whoever asked wants it, and one that nobody waits for any more need not be kept at all. Where the id
+        comes last, all that are waited for decide.
+        """
+        kind, stated = begins(head)
+        if kind != "answer":
+            return _STRAY if kind == "noise" else None
+        request_id = via if stated is None else stated
+        if request_id is None:
+            most = self._pending.longest()
+        else:
+            entry = self._entry(request_id)
+            if entry is None:
+                return 0 if self._pending.minted(request_id) else _STRAY
+            most = entry.max_bytes
+        return None if most is None else most + _ENVELOPE
+
+    def take_oversized(self, head: bytes, tail: bytes, size: int, limit: int, via: RequestId | None) -> None:
+        """A message was thrown away while it was read; ``limit`` is that of the channel."""
+        stated = response_id(head, tail)
+        request_id = via if stated is None else stated
+        entry = None if request_id is None else self._entry(request_id)
+        if entry is None and stated is not None and self._pending.minted(stated):
+            return  # late: nobody waits for it
+        own = None if entry is None else entry.max_bytes
+        if own is None or size <= own:
+            own = None
+            what = f"limit {limit} (frame_limit)" if size > limit else "which answers nothing that was asked"
+            self._violation("oversized", f"a message of {size} bytes, {what}", head)
+        if request_id is not None:
+            most = limit if own is None else own
+            self.take_unreadable(request_id, via, f"the answer is {size} bytes, limit {most}", size, own)
+
+    def _entry(self, request_id: RequestId) -> Entry | None:
+        entry = self._pending.get(request_id)
+        if entry is None and (other := self._pending.alias(request_id)) is not None:
+            entry = self._pending.get(other)
+        return entry
+
+    def take_unreadable(
+        self, request_id: RequestId, via: RequestId | None, reason: str, size: int | None = None, max_bytes: int | None = None
+    ) -> None:
         """Bytes that were meant to answer ``request_id`` and cannot be read."""
         if request_id not in self._pending:
             other = self._pending.alias(request_id)
@@ -100,7 +150,7 @@ class Answers:
             return
         entry = self._pending.settle(request_id)
         if entry is not None:
-            self._unreadable(request_id, entry.handshake, reason, size)
+            self._unreadable(request_id, entry.handshake, reason, size, max_bytes)
 
     def _match(self, request_id: RequestId, via: RequestId | None, message: bytes | bytearray) -> RequestId | None:
         if request_id in self._pending:
@@ -116,11 +166,11 @@ class Answers:
             self._violation("foreign-id", f"an answer to {short(request_id)}, which was never asked", message)
         return None  # otherwise late or twice: we stopped waiting, and said so
 
-    def _unreadable(self, request_id: RequestId, handshake: bool, reason: str, size: int | None) -> None:
+    def _unreadable(self, request_id: RequestId, handshake: bool, reason: str, size: int | None, max_bytes: int | None = None) -> None:
         if handshake and self._handshake is not None:
             self._handshake.on_unreadable(request_id, reason, size)
         else:
-            self._emit(ResponseUnreadable(request_id, reason, size))
+            self._emit(ResponseUnreadable(request_id, reason, size, max_bytes))
 
     def _violation(self, kind: str, detail: str, message: bytes | bytearray) -> None:
         self._emit(PeerViolation(kind, detail, bytes(message[:SAMPLE])))

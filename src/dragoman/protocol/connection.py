@@ -37,7 +37,7 @@ from dragoman.protocol.events import (
 )
 from dragoman.protocol.handshake import ClientHandshake, Identity
 from dragoman.protocol.handshake_server import ServerHandshake
-from dragoman.protocol.inbound import raw_or_empty, read_strictly, recover, response_id
+from dragoman.protocol.inbound import raw_or_empty, read_strictly, recover
 from dragoman.protocol.notices import Notices
 from dragoman.protocol.pending import PendingTable
 from dragoman.protocol.permits import Permits
@@ -108,6 +108,7 @@ class Connection:
         self._server = ServerHandshake(identity, revisions) if role is Role.SERVER else None
         self._asks = Asks(self._events.append, self._server, self._negotiated)
         self._answers = Answers(self._pending, self._client, self._events.append)
+        self.longest = self._answers.longest  # for transports that can stop keeping a message while it arrives
         self._notices = Notices(self._pending, self._asks, self._events.append, is_server=role is Role.SERVER)
         self.streams = Streams(self._pending, self._client, self._events.append, lambda action: self._actions.append(action))
 
@@ -172,6 +173,7 @@ class Connection:
         meta: Mapping[str, Any] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
         force: bool = False,
+        max_bytes: int | None = None,
     ) -> RequestId:
         """Open a request; drain ``actions()`` afterwards, and expect one event that settles it.
 
@@ -182,6 +184,7 @@ class Connection:
             meta: More members for ``_meta``.
             headers: More headers, where the transport has them.
             force: Send even what the peer did not declare.
+            max_bytes: The longest result that is wanted; a longer one settles the request as unreadable.
 
         Returns:
             The id; ids are integers counting from 1, never used again on this connection.
@@ -193,7 +196,7 @@ class Connection:
             raise LocalProtocolError(f"{method} cannot be sent: the connection is {self.state}")
         if method not in self._permits.allowed and not force:
             raise self._permits.explain(method)
-        request_id = self._pending.open(method)
+        request_id = self._pending.open(method, max_bytes=max_bytes)
         try:
             body = self._stamp.params(params, request_id if progress else None, meta)
             message = encode_plainly(Request(request_id, method, body), params)
@@ -273,12 +276,8 @@ class Connection:
             self._answers.take_unreadable(answer.request_id, via, answer.reason)
 
     def receive_oversized(self, head: bytes, tail: bytes, size: int, limit: int, via: RequestId | None = None) -> None:
-        """A message over the frame limit was thrown away while it was read; ``head`` and ``tail`` are its first and last bytes."""
-        self._violation("oversized", f"a message of {size} bytes, limit {limit} (frame_limit)", head[:SAMPLE])
-        stated = response_id(head, tail)
-        request_id = via if stated is None else stated
-        if request_id is not None:
-            self._answers.take_unreadable(request_id, via, f"the answer is {size} bytes, limit {limit}", size)
+        """A message over its limit was thrown away while it was read; ``head`` and ``tail`` are its first and last bytes."""
+        self._answers.take_oversized(head, tail, size, limit, via)
 
     def receive_stream_end(self, via: RequestId | None, refusal: Refusal, position: Position | None = None) -> None:
         """A stream ended. If it brought no answer, it is continued where that is possible, or the request is lost.

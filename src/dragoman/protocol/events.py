@@ -60,11 +60,17 @@ class ErrorReceived(msgspec.Struct, frozen=True):
 
 
 class ResponseUnreadable(msgspec.Struct, frozen=True):
-    """Bytes arrived that answer our request and cannot be read; ``size`` is set when they were over the frame limit."""
+    """Bytes arrived that answer our request and cannot be used.
+
+    Attributes:
+        size: How many there were, where that is what is wrong.
+        max_bytes: The limit of this request, where that is what they were over, and not the frame limit.
+    """
 
     request_id: RequestId
     reason: str
     size: int | None = None
+    max_bytes: int | None = None
 
 
 class RequestLost(msgspec.Struct, frozen=True):

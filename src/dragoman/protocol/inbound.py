@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Raw
@@ -106,8 +106,24 @@ def response_id(head: bytes, tail: bytes) -> RequestId | None:
         match = next(reversed(list(_ID.finditer(tail))), None)
         if match is None or not re.fullmatch(rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*', tail[match.end() :]):
             return None
+    return _id(match.group(1))
+
+
+def begins(head: bytes) -> tuple[Literal["answer", "noise", "other"], RequestId | None]:
+    """What a message is whose first bytes these are, and which request it answers where it says so before its result.
+
+    Noise is log text and whatever else cannot become a message; other is everything that may.
+    """
+    start, method = _RESPONSE.search(head), _METHOD.search(head)
+    if start is not None and (method is None or start.start() < method.start()):
+        match = _ID.search(head[: start.start()])
+        return "answer", None if match is None else _id(match.group(1))
+    return ("other" if b"{" in head or head.lstrip()[:1] == b"[" else "noise"), None
+
+
+def _id(text: bytes) -> RequestId | None:
     try:
-        value = json.loads(match.group(1), strict=False)
+        value = json.loads(text, strict=False)
     except ValueError:  # an escape that is none, bytes that are no text
         return None
     return value if isinstance(value, (int, str)) else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-SAMPLE: Final = 4096
-"""How many bytes of a discarded line are kept at either end."""
+from dragoman.protocol.bounds import SAMPLE, Bound, Weigh
 
 _CR: Final = 0x0D
 
@@ -30,12 +29,14 @@ class LineSplitter:
 
     Args:
         limit: The longest line in bytes, a ``\\r`` counted, the ``\\n`` not.
+        weigh: Says of a long line, by its beginning, how long it may become.
     """
 
-    __slots__ = ("_held", "_limit", "_over")
+    __slots__ = ("_bound", "_held", "_limit", "_over")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, weigh: Weigh | None = None) -> None:
         self._limit = limit
+        self._bound = Bound(limit, weigh)
         self._held = bytearray()
         self._over: Over | None = None
 
@@ -62,6 +63,7 @@ class LineSplitter:
 
     def end(self) -> list[Line | Discarded]:
         """The input ended: whatever is held counts as a line. The splitter may be used again afterwards."""
+        self._bound.next()
         if self._over is not None:
             over, self._over = self._over, None
             return [Discarded(over.head, over.tail, over.size)]
@@ -76,7 +78,7 @@ class LineSplitter:
 
     def _hold(self, piece: bytes) -> None:
         if self._over is None:
-            if len(self._held) + len(piece) <= self._limit:
+            if not self._bound.is_over(len(self._held) + len(piece), self._held, piece):
                 self._held += piece
                 return
             self._over, self._held = Over(self._held), bytearray()

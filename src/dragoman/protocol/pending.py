@@ -12,10 +12,16 @@ from dragoman.wire.envelope import RequestId
 
 
 class Entry(msgspec.Struct, gc=False):
-    """An open request. ``handshake`` entries belong to the handshake and are settled there."""
+    """An open request.
+
+    Attributes:
+        handshake: It belongs to the handshake and is settled there.
+        max_bytes: The longest result that whoever asked wants; ``None``: any.
+    """
 
     method: str
     handshake: bool = False
+    max_bytes: int | None = None
 
 
 class PendingTable:
@@ -33,16 +39,25 @@ class PendingTable:
     def __contains__(self, request_id: RequestId) -> bool:
         return request_id in self._entries
 
-    def open(self, method: str, *, handshake: bool = False) -> int:
+    def open(self, method: str, *, handshake: bool = False, max_bytes: int | None = None) -> int:
         """Mint the next id and note the request under it."""
         request_id = self._next
         self._next = request_id + 1
-        self._entries[request_id] = Entry(method, handshake)
+        self._entries[request_id] = Entry(method, handshake, max_bytes)
         return request_id
 
     def get(self, request_id: RequestId) -> Entry | None:
         """Look at an open request without taking it out."""
         return self._entries.get(request_id)
+
+    def longest(self) -> int | None:
+        """The most bytes that any result may have that is waited for; ``None`` where one may have any number."""
+        most = 0
+        for entry in self._entries.values():
+            if entry.max_bytes is None:
+                return None
+            most = max(most, entry.max_bytes)
+        return most
 
     def settle(self, request_id: RequestId | UnsetType | None) -> Entry | None:
         """Take the request out, or ``None`` if it is not open: the one way out of the table."""

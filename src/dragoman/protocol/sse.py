@@ -13,7 +13,9 @@ from typing import Final
 
 import msgspec
 
-EDGE: Final = 4096  # bytes kept of either end of a discarded event
+from dragoman.protocol.bounds import SAMPLE, Bound, Weigh
+
+EDGE: Final = SAMPLE  # bytes kept of either end of a discarded event
 _FIELD_LIMIT: Final = 64 * 1024  # a comment or a field other than data; ids and event names are a few bytes
 _RETRY_DIGITS: Final = 15
 _BOM: Final = b"\xef\xbb\xbf"
@@ -77,18 +79,19 @@ class SseParser:
 
     Args:
         limit: Most bytes of data in one event.
+        weigh: Says of a long event, by the beginning of its data, how long it may become.
 
     Attributes:
         last_id: The id of the last event that was complete, what a legacy client sends as ``Last-Event-ID``.
         retry_ms: The last reconnection time seen; an event need not follow it.
     """
 
-    __slots__ = ("_after_cr", "_bom", "_data", "_event", "_id", "_limit", "_line", "_mode", "_over", "_retry", "last_id", "retry_ms")
+    __slots__ = ("_after_cr", "_bom", "_bound", "_data", "_event", "_id", "_line", "_mode", "_over", "_retry", "last_id", "retry_ms")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, weigh: Weigh | None = None) -> None:
         self.last_id = self._id = ""
         self.retry_ms: int | None = None
-        self._limit = limit
+        self._bound = Bound(limit, weigh)
         self._bom: bytes | None = b""  # what may be the start of a byte order mark; None once that is settled
         self._after_cr = False
         self._line = bytearray()
@@ -137,7 +140,9 @@ class SseParser:
                 self._mode = _Line.IGNORED
             return
         start = _value_at(line)
-        over = self._over is not None or self._size_with(len(line) - start) > self._limit
+        value = memoryview(line)[start:]
+        over = self._over is not None or self._is_over(value)
+        value.release()  # else the line cannot grow
         if over and len(line) > len(_DATA):  # at "data:" alone, the space that does not count may be the next byte
             self._line = bytearray()
             self._mode = _Line.DRAINED
@@ -167,7 +172,7 @@ class SseParser:
             self._field(name, value.removeprefix(b" "))
 
     def _add_data(self, value: bytes | bytearray) -> None:
-        if self._over is not None or self._size_with(len(value)) > self._limit:
+        if self._over is not None or self._is_over(value):
             self._discard(value)
         elif self._data is None:
             self._data = value
@@ -177,8 +182,9 @@ class SseParser:
             self._data += b"\n"
             self._data += value
 
-    def _size_with(self, more: int) -> int:
-        return more if self._data is None else len(self._data) + 1 + more
+    def _is_over(self, more: bytes | bytearray | memoryview) -> bool:
+        data = self._data
+        return self._bound.is_over(len(more), b"", more) if data is None else self._bound.is_over(len(data) + 1 + len(more), data, more)
 
     def _discard(self, value: bytes | bytearray) -> None:
         """The first part of a data line that belongs to an event over the limit."""
@@ -209,6 +215,7 @@ class SseParser:
         elif self._data is not None:
             found.append(SseEvent(self._event or "message", self._data, self.last_id, self._retry))
         self._event, self._data, self._over, self._retry = "", None, None, None
+        self._bound.next()
 
 
 def _value_at(line: bytes | bytearray) -> int:

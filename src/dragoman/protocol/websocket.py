@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from dragoman.protocol.bounds import SAMPLE, Bound, Weigh
 from dragoman.protocol.lines import Discarded, Over
 
 _FIN: Final = 0x80
@@ -86,12 +87,14 @@ class FrameReader:
 
     Args:
         limit: The longest message in bytes; a longer one is thrown away while it is read.
+        weigh: Says of a long message, by its beginning, how long it may become.
     """
 
-    __slots__ = ("_code", "_final", "_head", "_is_over", "_left", "_limit", "_message", "_open", "_over", "_payload")
+    __slots__ = ("_bound", "_code", "_final", "_head", "_is_over", "_left", "_limit", "_message", "_open", "_over", "_payload")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, weigh: Weigh | None = None) -> None:
         self._limit = limit
+        self._bound = Bound(limit, weigh)
         self._head = bytearray()
         self._left = -1  # bytes of the payload to come; -1: in the head of a frame
         self._code = Opcode.TEXT
@@ -166,13 +169,19 @@ class FrameReader:
             self._payload += piece
         elif self._over is not None:
             self._over.add(bytes(piece))
-        elif len(self._message) + len(piece) + self._left > self._limit:
+        elif self._is_too_long(piece):
             # Known from the frame's head: a message that will be too long is not collected up to the limit first.
             self._over = Over(self._message)
             self._message = bytearray()
             self._over.add(bytes(piece))
         else:
             self._message += piece
+
+    def _is_too_long(self, piece: memoryview) -> bool:
+        here = len(self._message) + len(piece)
+        if here < SAMPLE and self._left:  # what it is cannot be seen yet
+            return here + self._left > self._limit
+        return self._bound.is_over(here + self._left, self._message, piece)
 
     def _finish(self) -> Found | None:
         """The payload of a frame is complete."""
@@ -184,6 +193,7 @@ class FrameReader:
         if not self._final:
             return None
         self._open = False
+        self._bound.next()
         if self._over is not None:
             over, self._over = self._over, None
             return Discarded(over.head, over.tail, over.size)

@@ -66,6 +66,7 @@ class Client(Link):
         *,
         timeout_s: float | None = None,
         max_timeout_s: float | None = None,
+        max_bytes: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         meta: Mapping[str, Any] | None = None,
         trace: Trace | None = None,
@@ -78,6 +79,7 @@ class Client(Link):
             arguments: JSON object.
             timeout_s: Over all rounds; the time a person needs to answer the server's questions is not counted.
             max_timeout_s: Each step of progress gives the server ``timeout_s`` anew, up to this many seconds in all; asks for progress.
+            max_bytes: The longest result that is wanted; of a longer one, no more than this is held, and the call fails.
             on_progress: Gets a :class:`Progress`; asks the server to send it.
             meta: More members for ``_meta``.
             trace: The trace that this call belongs to: a ``traceparent``, or a mapping with ``tracestate`` and ``baggage`` too.
@@ -95,7 +97,9 @@ class Client(Link):
         options: RequestOptions = NO_OPTIONS
         if on_progress is not None or meta is not None or trace is not None or force or max_timeout_s is not None:
             sink, more = progress_sink(on_progress), _merged(meta, trace)
-            options = {"on_progress": sink, "meta": more, "force": force, "max_timeout_s": max_timeout_s}
+            options = {"on_progress": sink, "meta": more, "force": force, "max_timeout_s": max_timeout_s, "max_bytes": max_bytes}
+        elif max_bytes is not None:
+            options = {"max_bytes": max_bytes}
         if self._tasks is None and not self._mirrors:
             raw = await self._send("tools/call", params, timeout_s, options)  # type: ignore[arg-type]  # the wider one only adds a key
         elif self._tasks is not None:
@@ -166,15 +170,17 @@ class Client(Link):
         *,
         timeout_s: float | None = None,
         max_timeout_s: float | None = None,
+        max_bytes: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         trace: Trace | None = None,
         cache: bool = True,
     ) -> ReadResult:
-        """The contents of one resource; ``trace`` as in :meth:`call_tool`, ``cache`` as in :meth:`list_tools`."""
+        """The contents of one resource; ``trace`` and ``max_bytes`` as in :meth:`call_tool`, ``cache`` as in :meth:`list_tools`."""
         options: RequestOptions = {
             "on_progress": progress_sink(on_progress),
             "meta": _merged(None, trace),
             "max_timeout_s": max_timeout_s,
+            "max_bytes": max_bytes,
         }
         raw = await self._fetch("resources/read", {"uri": uri}, timeout_s, cache, **options)
         return self._decoded("resources/read", decode_read_result, raw)
@@ -213,15 +219,17 @@ class Client(Link):
         *,
         timeout_s: float | None = None,
         max_timeout_s: float | None = None,
+        max_bytes: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         trace: Trace | None = None,
     ) -> PromptResult:
-        """One prompt, filled in. Values of arguments are strings."""
+        """One prompt, filled in. Values of arguments are strings; the rest is as in :meth:`call_tool`."""
         params = {"name": name, "arguments": texts(arguments)}
         options: RequestOptions = {
             "on_progress": progress_sink(on_progress),
             "meta": _merged(None, trace),
             "max_timeout_s": max_timeout_s,
+            "max_bytes": max_bytes,
         }
         raw = await self._request("prompts/get", params, timeout_s, **options)
         return self._decoded("prompts/get", decode_prompt_result, raw)

@@ -130,8 +130,8 @@ class Delivery:
                 self._handlers.on_notice(method, params)
             case ErrorReceived(request_id=request_id, error=error, status=status):
                 self.fail(request_id, self.failures.refused(request_id, error, status))
-            case ResponseUnreadable(request_id=request_id, reason=reason, size=size):
-                self.fail(request_id, self.failures.unreadable(request_id, reason, size))
+            case ResponseUnreadable(request_id=request_id):
+                self.fail(request_id, self.failures.unreadable(event))
             case RequestLost(request_id=request_id):
                 self.fail(request_id, self.failures.lost_request(event))
             case AskReceived():

@@ -25,7 +25,7 @@ from dragoman.protocol.stamp import Params
 from dragoman.runtime.deadlines import Deadlines
 from dragoman.runtime.delivery import Delivery, Handlers, Waiter
 from dragoman.runtime.loops import on_loop
-from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, StreamQuiet, Transport, refusal_of
+from dragoman.transports.base import Closed, Oversized, Received, Report, StreamEnded, StreamQuiet, Transport, Weighing, refusal_of
 from dragoman.wire.envelope import RequestId
 
 log = logging.getLogger("dragoman")
@@ -69,11 +69,11 @@ class Driver:
         self.transport = transport
         self.label = label
         self._try_send: Callable[[Send], bool] | None = getattr(transport, "try_send", None)
-        self._tap = tap
-        self._close_s = close_s
+        if isinstance(transport, Weighing):
+            transport.weigh = connection.longest
+        self._tap, self._close_s = tap, close_s
         self._delivery = Delivery(label, handlers, self._answer, self._spawn)
-        self._failures = self._delivery.failures
-        self._waiters = self._delivery.waiters
+        self._failures, self._waiters = self._delivery.failures, self._delivery.waiters
         self.violations, self.first_of = self._delivery.violations, self._delivery.first_of
         self._tasks: set[asyncio.Task[Any]] = set()
         self._backlog: deque[Action] = deque()
@@ -147,6 +147,7 @@ class Driver:
         force: bool = False,
         opened: Callable[[RequestId], Any] | None = None,
         max_timeout_s: float | None = None,
+        max_bytes: int | None = None,
     ) -> Raw:
         """One request, its answer's ``result``; ``opened`` gets its id before it is sent, progress extends it to ``max_timeout_s``.
 
@@ -157,9 +158,10 @@ class Driver:
         loop = self._loop
         if loop is None or self._deadlines is None:
             raise LocalProtocolError(f"{self.label} is not connected")
+        more: dict[str, Any] = {"meta": meta, "headers": headers, "force": force, "max_bytes": max_bytes}
         if asyncio.get_running_loop() is not loop:
-            more: dict[str, Any] = {"on_progress": on_progress, "meta": meta, "headers": headers, "force": force, "opened": opened}
-            return await self.elsewhere(self.request(method, params, timeout_s=timeout_s, max_timeout_s=max_timeout_s, **more))
+            more |= {"timeout_s": timeout_s, "max_timeout_s": max_timeout_s, "on_progress": on_progress, "opened": opened}
+            return await self.elsewhere(self.request(method, params, **more))
         if not timeout_s > 0:
             message = f"{method} cannot be sent with a deadline of {timeout_s:g} s"
             raise LocalProtocolError(message, hint="give a positive number of seconds")
@@ -167,7 +169,7 @@ class Driver:
         if connection.state == "closed":
             raise self._failures.lost(None, "the connection is closed", maybe_ran="no")
         progress = on_progress is not None or max_timeout_s is not None
-        request_id = connection.start_request(method, params, progress=progress, meta=meta, headers=headers, force=force)
+        request_id = connection.start_request(method, params, progress=progress, **more)
         if opened is not None:
             opened(request_id)
         future: asyncio.Future[Raw] = loop.create_future()

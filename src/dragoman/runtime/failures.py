@@ -18,7 +18,7 @@ from dragoman.errors import (
     ServerError,
     SpawnFailed,
 )
-from dragoman.protocol.events import RequestLost
+from dragoman.protocol.events import RequestLost, ResponseUnreadable
 from dragoman.transports.base import Closed
 from dragoman.wire.envelope import MISSING_CAPABILITY, ErrorBody, RequestId
 from dragoman.wire.results import ToolResult
@@ -106,19 +106,15 @@ class Failures:
         failed.status, failed.retry_after_s = lost.status, lost.retry_after_s
         return failed
 
-    def unreadable(self, request_id: RequestId, reason: str, size: int | None) -> CallFailed:
+    def unreadable(self, answer: ResponseUnreadable) -> CallFailed:
         """Bytes arrived that are its answer and are no use."""
-        if size is not None:
-            return ResultTooLarge(
-                f"{reason} (server {self.label})",
-                server=self.label,
-                request_id=request_id,
-                maybe_ran="yes",
-                hint="raise the frame limit (frame_limit=, limits.frame_bytes)",
-            )
-        return MalformedResponse(
-            f"the answer of {self.label} cannot be read: {reason}", server=self.label, request_id=request_id, maybe_ran="yes"
-        )
+        request_id, size, limit = answer.request_id, answer.size, answer.max_bytes
+        if size is None:
+            message = f"the answer of {self.label} cannot be read: {answer.reason}"
+            return MalformedResponse(message, server=self.label, request_id=request_id, maybe_ran="yes")
+        hint = "raise the frame limit (frame_limit=, limits.frame_bytes)" if limit is None else "ask for less, or raise max_bytes"
+        message = f"{answer.reason} (server {self.label})"
+        return ResultTooLarge(message, size, limit, server=self.label, request_id=request_id, hint=hint)
 
     def expired(self, request_id: RequestId, timeout_s: float, *, sending: bool) -> CallTimeout:
         """Its deadline is over; ``sending`` where not even the request has been taken."""

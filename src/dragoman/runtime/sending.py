@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from dragoman.errors import AuthRequired, CallTimeout, DragomanError, Refused, ToolChanged, UnknownTool
 from dragoman.policy.chain import Call, Outcome, Result, Spent
@@ -56,13 +57,18 @@ class Sending:
         if call.tier == "L2" or call.tier == "L3":
             self._refuse_if_changed(call)
         result: Result
-        most_s, on_progress = call.max_timeout_s, call.on_progress
+        options: Any = {
+            "timeout_s": timeout_s,
+            "max_timeout_s": call.max_timeout_s,
+            "max_bytes": call.max_bytes if call.max_bytes is not None else slot.spec.result_bytes,
+            "on_progress": call.on_progress,
+        }
         if call.kind == "tool":
-            result = await client.call_tool(call.name, call.arguments, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
+            result = await client.call_tool(call.name, call.arguments, **options)
         elif call.kind == "resource":
-            result = await client.read_resource(call.name, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
+            result = await client.read_resource(call.name, **options)
         else:
-            result = await client.get_prompt(call.name, call.arguments, timeout_s=timeout_s, max_timeout_s=most_s, on_progress=on_progress)
+            result = await client.get_prompt(call.name, call.arguments, **options)
         return Outcome(call=call, result=result, spent=Spent(result_bytes=len(memoryview(result.raw_json))))
 
     def _refuse_if_changed(self, call: Call) -> None:

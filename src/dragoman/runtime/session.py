@@ -55,6 +55,7 @@ class RequestOptions(TypedDict, total=False):
 
     on_progress: Callable[[ProgressReceived], Any] | None
     max_timeout_s: float | None
+    max_bytes: int | None
     meta: Mapping[str, Any] | None
     force: bool
     headers: tuple[tuple[str, str], ...]

@@ -325,7 +325,7 @@ def spec_of(
 def rules_of(server: ServerConfig) -> Rules:
     """The tiers of a configured server; a default that its file does not name is nobody's rule."""
     tools = {
-        key: ToolRule(tool.tier, tool.say, tool.timeout_s, tool.max_timeout_s, tool.idempotent, tool.stale_s)
+        key: ToolRule(tool.tier, tool.say, tool.timeout_s, tool.max_timeout_s, tool.idempotent, tool.stale_s, tool.result_bytes)
         for key, tool in server.tools.items()
     }
     named = server.source is not None and (*server.key, "default_tier") in server.source.lines

@@ -12,13 +12,14 @@ A custom transport is one small class::
         async def close(self): ...            # idempotent, bounded; afterwards report(Closed(...)) has been called
 
 It may have ``try_send(action) -> bool`` too, which takes a :class:`~dragoman.protocol.actions.Send` as ``perform`` does where that
-needs no waiting, and is false otherwise with nothing done: it saves a coroutine for each message.
+needs no waiting, and is false otherwise with nothing done: it saves a coroutine for each message. And it may have an attribute
+``weigh`` (see :class:`Weighing`), so that what is too long for the call it answers is thrown away while it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -40,7 +41,10 @@ class Received(msgspec.Struct, frozen=True, gc=False):
 
 
 class Oversized(msgspec.Struct, frozen=True):
-    """A message over the frame limit was thrown away while it was read; ``head`` and ``tail`` are at most 4 KB each."""
+    """A message over a limit was thrown away while it was read; ``head`` and ``tail`` are at most 4 KB each.
+
+    ``limit`` is the frame limit, though it may have been a lower one that ``weigh`` named.
+    """
 
     head: bytes
     tail: bytes
@@ -103,6 +107,17 @@ class Closed(msgspec.Struct, frozen=True):
 Report = Received | Oversized | StreamEnded | StreamQuiet | Closed
 Sink = Callable[[Report], None]
 """Where reports go. Called on the event loop, never concurrently, never after :class:`Closed`; it does not raise."""
+
+
+Weigh = Callable[[bytes, RequestId | None], int | None]
+"""From the first bytes of a long message, and the request whose stream brings it, to the most bytes it may have; ``None``: any number."""
+
+
+@runtime_checkable
+class Weighing(Protocol):
+    """A transport that asks how long a message may become once it is over 64 KB; ``weigh`` is set before it is opened."""
+
+    weigh: Weigh | None
 
 
 class Transport(Protocol):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dragoman.protocol.actions import HTTP, Close, CloseStream, Listen, Performable, Resume, Send, Traits
 from dragoman.protocol.sse import EDGE
 from dragoman.protocol.streams import Position
-from dragoman.transports.base import Closed, Report, Sink, StreamEnded, StreamQuiet
+from dragoman.transports.base import Closed, Report, Sink, StreamEnded, StreamQuiet, Weigh
 from dragoman.transports.http_answer import (
     BOMB,
     ERROR_BODY,
@@ -88,6 +88,7 @@ class HttpTransport:
         self._headers = base_headers(headers, self._target.authorization)
         self._label = label or self._target.label
         self._frame_limit = frame_limit
+        self.weigh: Weigh | None = None
         self._connect_s = connect_s
         self._idle_s = idle_s
         self._trust = trust
@@ -203,7 +204,7 @@ class HttpTransport:
 
     async def _events(self, response: aiohttp.ClientResponse, exchange: Exchange, reason: str) -> StreamEnded:
         """Report what a stream of events brings; ``reason`` is how it is called when it ends in order."""
-        events = Events(self._frame_limit, self._report, exchange)
+        events = Events(self._frame_limit, self.weigh, self._report, exchange)
         self._exchanges.now_streams(exchange)
         try:
             bomb = await events.read(response)
@@ -227,7 +228,7 @@ class HttpTransport:
             kind = kind_of(response)
             if kind == _EVENTS and 200 <= response.status < 300:
                 return await self._events(response, exchange, f"HTTP {response.status}: the event stream ended without an answer")
-            ended = await answer(response, kind, exchange, self._frame_limit, self._report)
+            ended = await answer(response, kind, exchange, self._frame_limit, self.weigh, self._report)
             self._note_refusal(send.session == "within", ended.status)
             return ended
         finally:

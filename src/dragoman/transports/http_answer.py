@@ -10,9 +10,10 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from dragoman.protocol.bounds import Bound
 from dragoman.protocol.sse import EDGE, SseDiscarded, SseEvent, SseParser
 from dragoman.protocol.streams import Position
-from dragoman.transports.base import Oversized, Received, Report, StreamEnded
+from dragoman.transports.base import Oversized, Received, Report, StreamEnded, Weigh
 from dragoman.transports.http_target import printable
 from dragoman.transports.http_watch import Exchange
 from dragoman.wire.envelope import RequestId
@@ -58,13 +59,14 @@ class Events:
 
     Args:
         limit: Most bytes of data in one event.
+        weigh: Says how long a message may become, by its beginning.
         report: Where messages go.
         exchange: What brings it.
     """
 
-    def __init__(self, limit: int, report: Callable[[Report], None], exchange: Exchange) -> None:
+    def __init__(self, limit: int, weigh: Weigh | None, report: Callable[[Report], None], exchange: Exchange) -> None:
         self._limit = limit
-        self._parser = SseParser(limit)
+        self._parser = SseParser(limit, _weigher(weigh, exchange))
         self._report = report
         self._exchange = exchange
         self._loop = asyncio.get_running_loop()
@@ -99,6 +101,10 @@ class Events:
             if coded and (bomb := _bomb(content)):
                 return bomb
         return ""
+
+
+def _weigher(weigh: Weigh | None, exchange: Exchange | None) -> Callable[[bytes], int | None] | None:
+    return None if weigh is None or exchange is None else lambda head: weigh(head, exchange.via)
 
 
 def _bomb(content: aiohttp.StreamReader) -> str:
@@ -165,14 +171,14 @@ def foreign_coding(response: aiohttp.ClientResponse, via: RequestId | None) -> S
 
 
 async def answer(
-    response: aiohttp.ClientResponse, kind: str, exchange: Exchange, limit: int, report: Callable[[Report], None]
+    response: aiohttp.ClientResponse, kind: str, exchange: Exchange, limit: int, weigh: Weigh | None, report: Callable[[Report], None]
 ) -> StreamEnded:
     """Read an answer of this media type that is no stream to its end, report the message it is, and say how it ended."""
     via = exchange.via
     status = response.status
     good = 200 <= status < 300
     limit = limit if good else min(limit, ERROR_BODY)
-    body = await read(response, limit, exchange)
+    body = await read(response, limit, exchange, weigh if good else None)
     if isinstance(body, TooLong) and body.bomb:
         return StreamEnded(via, f"HTTP {status}: {body.bomb}", status=status, hint=BOMB)
     if isinstance(body, TooLong):
@@ -218,12 +224,15 @@ def seconds_of(retry_after: str) -> float | None:
         return None
 
 
-async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange | None = None) -> bytes | bytearray | TooLong:
+async def read(
+    response: aiohttp.ClientResponse, limit: int, exchange: Exchange | None = None, weigh: Weigh | None = None
+) -> bytes | bytearray | TooLong:
     """The body, decompressed. One over the limit is not read to its end: the stream tells which request it answers."""
     length = response.content_length if "Content-Encoding" not in response.headers else None
     if length is not None and length <= min(limit, _SMALL):
         return await response.read()
     content, body = response.content, bytearray()  # grows in place, where joined parts would need the memory twice
+    bound = Bound(limit, _weigher(weigh, exchange))
     known_too_long = length is not None and length > limit
     now = asyncio.get_running_loop().time
     at = 0
@@ -231,6 +240,8 @@ async def read(response: aiohttp.ClientResponse, limit: int, exchange: Exchange 
         if exchange is not None:
             exchange.heard = now()
         start, at = at, at + len(chunk)
+        if at >= EDGE and not known_too_long and bound.is_over(max(at, length or 0), body, chunk):
+            known_too_long = True  # for the request it answers
         if start == len(body):
             body += chunk
             if length is not None and not known_too_long and at * _TRUSTED_SHARE > length:

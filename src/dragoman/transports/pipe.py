@@ -11,7 +11,7 @@ from typing import Final
 from dragoman.errors import LocalProtocolError
 from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
 from dragoman.protocol.lines import Discarded, Line, LineSplitter
-from dragoman.transports.base import Oversized, Received, Sink
+from dragoman.transports.base import Oversized, Received, Sink, Weigh
 
 FRAME_LIMIT: Final = 128 << 20
 READ: Final = 256 << 10  # more in one read costs malloc a trip to the kernel
@@ -34,7 +34,8 @@ class LinePipe:
     def __init__(self, label: str, frame_limit: int) -> None:
         self.label = label
         self._frame_limit = frame_limit
-        self._splitter = LineSplitter(frame_limit)
+        self.weigh: Weigh | None = None
+        self._splitter = LineSplitter(frame_limit, self._weigh)
         self._loop: asyncio.AbstractEventLoop
         self._report: Sink | None = None  # gone after Closed
         self._opened = self._closing = False
@@ -160,6 +161,9 @@ class LinePipe:
         if self._below_low is None:
             self._below_low = self._loop.create_future()
         await asyncio.shield(self._below_low)  # shared: one cancelled caller must not wake or cancel the others
+
+    def _weigh(self, head: bytes) -> int | None:
+        return self.weigh(head, None) if self.weigh is not None else None
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

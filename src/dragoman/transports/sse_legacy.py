@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from dragoman.errors import ConnectFailed
 from dragoman.protocol.actions import Close, Performable, Send, Traits
 from dragoman.protocol.sse import EDGE, SseEvent
-from dragoman.transports.base import Closed, Report, Sink, StreamEnded, refusal_of
+from dragoman.transports.base import Closed, Report, Sink, StreamEnded, Weigh, refusal_of
 from dragoman.transports.http_answer import ERROR_BODY, Events, TooLong, ask, foreign_coding, kind_of, read, refused
 from dragoman.transports.http_target import base_headers, find_proxy, parse_url, printable
 from dragoman.transports.http_watch import Exchange, Exchanges
@@ -62,6 +62,7 @@ class SseTransport:
         self._headers = base_headers(headers, self._target.authorization)
         self.label = label or self._target.label
         self._frame_limit = frame_limit
+        self.weigh: Weigh | None = None
         self._connect_s = connect_s
         self._idle_s = idle_s
         self._trust = trust
@@ -117,7 +118,7 @@ class SseTransport:
         )
 
     async def _listen(self, session: aiohttp.ClientSession, endpoint: asyncio.Future[str], exchange: Exchange) -> None:
-        events = Events(self._frame_limit, self._report, exchange)
+        events = Events(self._frame_limit, self.weigh, self._report, exchange)
 
         def other(event: SseEvent) -> None:
             if event.event == "endpoint" and not endpoint.done():

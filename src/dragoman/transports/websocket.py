@@ -16,7 +16,7 @@ from dragoman.errors import ConnectFailed, LocalProtocolError
 from dragoman.protocol.actions import STDIO, Close, Performable, Send, Traits
 from dragoman.protocol.lines import Discarded
 from dragoman.protocol.websocket import Ended, FrameReader, Opcode, Ping, Pong, close_payload, frame
-from dragoman.transports.base import Closed, Oversized, Received, Sink
+from dragoman.transports.base import Closed, Oversized, Received, Sink, Weigh
 from dragoman.transports.http_target import base_headers, find_proxy, parse_url, printable
 from dragoman.transports.pipe import FRAME_LIMIT
 
@@ -63,7 +63,8 @@ class WebSocketTransport:
         self._headers = base_headers(headers, self._target.authorization)
         self.label = label or self._target.label
         self._frame_limit, self._connect_s, self._idle_s, self._flush_s, self._trust = frame_limit, connect_s, idle_s, flush_s, trust
-        self._reader = FrameReader(frame_limit)
+        self.weigh: Weigh | None = None
+        self._reader = FrameReader(frame_limit, lambda head: self.weigh(head, None) if self.weigh is not None else None)
         self._report: Sink | None = None  # gone after Closed
         self._opened = self._closing = False
         self._over = asyncio.Event()
