@@ -47,10 +47,15 @@ class Counted:
 
 
 @asynccontextmanager
-async def opened(servers: dict[str, list[str]], more: str = "") -> AsyncIterator[Counted]:
-    """A host with these servers (argv by name), all tools L0, once all of them are connected. ``more`` is TOML for each server."""
+async def opened(servers: dict[str, list[str]], more: str = "", home: Path | None = None) -> AsyncIterator[Counted]:
+    """
+    A host with these servers (argv by name), all tools L0, once all of them are connected.
+
+    ``more`` is TOML for each server; ``home`` a state folder that stays, by default a new one.
+    """
     with tempfile.TemporaryDirectory(prefix="dragoman-bench-") as folder:
-        home, config = Path(folder, "home"), Path(folder, "dragoman.toml")
+        home, config = home or Path(folder, "home"), Path(folder, "dragoman.toml")
+        before = audit_records(home)
         os.environ["DRAGOMAN_HOME"] = str(home)
         config.write_text(
             "".join(
@@ -60,12 +65,8 @@ async def opened(servers: dict[str, list[str]], more: str = "") -> AsyncIterator
             encoding="utf-8",
         )
         async with dragoman.Host.from_config(config) as host:
-            if missing := [name for name in servers if host.slots[name].state != "ready"]:
-                raise SystemExit(
-                    f"{len(missing)} of {len(servers)} servers are not connected: {missing[0]}: {host.slots[missing[0]].error}"
-                )
+            if missing := [slot for slot in host.slots.values() if slot.state != "ready"]:
+                raise SystemExit(f"{len(missing)} of {len(servers)} servers are not connected: {missing[0].name}: {missing[0].error}")
             yield (counted := Counted(host))
-        if (found := audit_records(home)) < 3 * counted.calls:
-            raise SystemExit(
-                f"{counted.calls} calls left {found} audit records, expected three each: this would measure less than is claimed"
-            )
+        if (found := audit_records(home) - before) < 3 * counted.calls:
+            raise SystemExit(f"{counted.calls} calls left {found} audit records, expected three each: it would be less than is claimed")
