@@ -14,9 +14,9 @@ from dragoman.service.symptoms import cut
 from dragoman.wire.envelope import decode_envelope
 
 _STORM: Final = 8
-#: So many notifications, and so many a second, are more than anybody has use for.
+#: So many notifications, and so many for each answer, are more than anybody has use for. Progress is not counted: it was asked for.
 _FLOOD: Final = 20
-_FLOOD_PER_S: Final = 50.0
+_PER_ANSWER: Final = 3
 _LONG: Final = 1 << 20
 _TALKATIVE: Final = 256 << 10
 _ON_STDERR: Final = "log less: a client that does not read stderr lets the pipe fill, and the server stands still"
@@ -42,7 +42,7 @@ class Watch:
         self.longest = self.on_stderr = 0
         self._nulls: Counter[str] = Counter()
         self._clock = clock
-        self._began = clock()
+        self._answers = 0
 
     def __call__(self, direction: str, message: bytes | bytearray) -> None:
         """See one message."""
@@ -61,6 +61,8 @@ class Watch:
             self.asked[method[:100]] += 1
         elif method:
             self.notices[method[:100]] += 1
+        else:
+            self._answers += 1
         self.arrivals = [*self.arrivals[-99:], (self._clock(), method)]
         if envelope.error is not msgspec.UNSET and bytes(envelope.error) == b"null":
             self._nulls["error"] += 1
@@ -104,7 +106,8 @@ class Watch:
                 f"it says {storms} times in one short visit that a list changed",
                 "say so once, when something changed",
             )
-        if others > _FLOOD and others > _FLOOD_PER_S * (self._clock() - self._began):
+        others -= self.notices["notifications/progress"]
+        if others > _FLOOD and others > _PER_ANSWER * self._answers:
             add("flood", "warning", f"it sends {others} notifications in one short visit", "send fewer: each costs every client time")
         if self.asked:
             shown = cut(", ".join(f"{method} ({count})" for method, count in self.asked.most_common(6)))
