@@ -221,22 +221,22 @@ def test_number_that_belongs_to_somebody_else_by_now_is_left_alone() -> None:
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True)
     try:
         started = guardian.start_time(process.pid)
-        assert guardian_main.living({process.pid: started}) == {process.pid}
-        assert guardian_main.living({process.pid: started - 1}) == set()
-        assert guardian_main.living({process.pid: 0}) == {process.pid}
-        guardian_main.signal_all({process.pid: started - 1}, signal.SIGKILL)
+        assert guardian_main.living({process.pid: (started, b"m")}) == {process.pid}
+        assert guardian_main.living({process.pid: (started - 1, b"m")}) == set()
+        assert guardian_main.living({process.pid: (0, b"m")}) == {process.pid}
+        guardian_main.signal_all({process.pid: (started - 1, b"m")}, signal.SIGKILL)
         assert process.poll() is None
     finally:
         process.communicate(timeout=20)
-    assert guardian_main.living({process.pid: started}) == set()
+    assert guardian_main.living({process.pid: (started, b"m")}) == set()
 
 
 def test_what_has_ended_is_not_ended_again() -> None:
     """The program's side of the two lines."""
     read, write = os.pipe()
-    os.write(write, b"+ 10 111\n+ 11 222\n- 10\n- 99\n+ 12 0\n")
+    os.write(write, b"+ 10 111 a\n+ 11 222 b\n- 10\n- 99\n+ 12 0 c\n")
     os.close(write)
-    assert guardian_main.listen(read) == {11: 222, 12: 0}
+    assert guardian_main.listen(read) == {11: (222, b"b"), 12: (0, b"c")}
     os.close(read)
 
 

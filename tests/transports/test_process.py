@@ -64,8 +64,8 @@ def wait_until_gone(pgid: int) -> None:
 
 
 async def test_child_gets_exactly_the_environment_arguments_and_folder_given(tmp_path: Path) -> None:
-    """No shell in between; which names to pass is decided elsewhere."""
-    program = "import os, sys; print(sorted(os.environ), sys.argv[1:], os.getcwd())"
+    """No shell in between; which names to pass is decided elsewhere, and a mark is added by which it is known."""
+    program = "import os, sys; del os.environ['DRAGOMAN_SERVER']; print(sorted(os.environ), sys.argv[1:], os.getcwd())"
     child = spawn([*PYTHON, program, "$HOME", "a b; *"], env={"ONLY": "this", "LC_CTYPE": "C.UTF-8"}, cwd=tmp_path)
     assert await read_all(child.stdout) == f"['LC_CTYPE', 'ONLY'] ['$HOME', 'a b; *'] {tmp_path}\n".encode()
     await child.stop(5)

@@ -32,17 +32,17 @@ class Guardian:
     def __init__(self) -> None:
         self.pid: int | None = None
         self._pipe = -1
-        self._groups: dict[int, int] = {}
+        self._groups: dict[int, tuple[int, str]] = {}
         self._lock = threading.Lock()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
-    def watch(self, group: int) -> None:
+    def watch(self, group: int, mark: str) -> None:
         """A process group was spawned, its leader not reaped yet. Never raises: without a guardian the server runs all the same."""
         started = start_time(group)
         with self._lock:
-            self._groups[group] = started
-            if self.pid is not None and not self._tell(f"+ {group} {started}\n"):
+            self._groups[group] = started, mark
+            if self.pid is not None and not self._tell(f"+ {group} {started} {mark}\n"):
                 self._let_go()  # somebody killed it: a new one is told of all
             if self.pid is None:
                 self._start()
@@ -83,7 +83,7 @@ class Guardian:
             os.close(theirs)
         process.returncode = 0  # reaped by us; this keeps Popen from it, and from complaining
         self.pid, self._pipe = process.pid, ours
-        self._tell("".join(f"+ {group} {started}\n" for group, started in self._groups.items()))
+        self._tell("".join(f"+ {group} {started} {mark}\n" for group, (started, mark) in self._groups.items()))
 
     def _tell(self, text: str) -> bool:
         try:

@@ -30,8 +30,8 @@ def spawn(
 
     Args:
         command: Program and arguments; the program is looked up in ``env``'s PATH. No shell sees it.
-        env: The whole environment of the child; ``None`` is a copy of ours.
-        guarded: The guardian ends its group if we are killed.
+        env: The whole environment of the child; ``None`` is a copy of ours. A mark is added to it, by which what it starts is known.
+        guarded: The guardian ends it and what it started if we are killed.
 
     Raises:
         SpawnFailed: It cannot be run; the message names the program and the reason, ``hint`` the next step.
@@ -42,6 +42,7 @@ def spawn(
         raise SpawnFailed(
             f"cannot start {command[0]!r}: stdio servers need Linux or another POSIX system", hint="connect to the server by URL"
         )
+    mark = f"{os.getpid()}.{os.urandom(8).hex()}"
     ours: list[int] = []
     theirs: list[int] = []
     try:
@@ -53,7 +54,15 @@ def spawn(
             os.set_blocking(fd, False)
         stdin, stdout, stderr = theirs
         # Popen for its vfork, its report of what exec said, and cwd (posix_spawn has none); measured, it is no slower.
-        process = subprocess.Popen(list(command), stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=True)
+        process = subprocess.Popen(
+            list(command),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env={**(os.environ if env is None else env), proctable.MARK: mark},
+            cwd=cwd,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as exc:
         from dragoman.transports.spawn_hints import explain  # it pulls in shutil, which only a failure needs
 
@@ -63,14 +72,15 @@ def spawn(
         _close_all(theirs)
     process.returncode = 0  # we reap it ourselves; this keeps Popen from doing it, or warning that nobody did
     if guarded:
-        GUARDIAN.watch(process.pid)
-    return Child(process.pid, ours)
+        GUARDIAN.watch(process.pid, mark)
+    return Child(process.pid, ours, mark)
 
 
 class Child:
     """A running process and our ends of its pipes (non-blocking). Call ``watch`` next, and ``stop`` in every case.
 
-    If neither the loop nor anybody else ends it, the whole group is killed when this object is collected or the interpreter exits.
+    What is ended is its process group, and on Linux what left the group as daemons do, found by the mark in its environment. If neither the
+    loop nor anybody else ends it, all of it is killed when this object is collected or the interpreter exits.
 
     Attributes:
         pid: Also the number of its process group and session.
@@ -85,6 +95,7 @@ class Child:
         "_finalizer",
         "_ladder",
         "_loop",
+        "_mark",
         "_on_exit",
         "_poll",
         "_reaped",
@@ -93,8 +104,9 @@ class Child:
         "pid",
     )
 
-    def __init__(self, pid: int, pipes: list[int]) -> None:
+    def __init__(self, pid: int, pipes: list[int], mark: str) -> None:
         self.pid = pid
+        self._mark = mark
         self.exited = False
         self.exit_code: int | None = None
         self._reaped = False
@@ -104,7 +116,7 @@ class Child:
         self._done: asyncio.Future[None] | None = None
         self._ladder: asyncio.Task[None] | None = None
         self._poll: asyncio.TimerHandle | None = None
-        self._finalizer = weakref.finalize(self, _abandoned, pid, os.getpid(), self._fds)
+        self._finalizer = weakref.finalize(self, _abandoned, pid, mark, os.getpid(), self._fds)
 
     @property
     def stdin(self) -> int:
@@ -146,7 +158,7 @@ class Child:
         await asyncio.shield(self.begin_stop(stop_s))
 
     def begin_stop(self, stop_s: float) -> asyncio.Task[None]:
-        """The ladder: wait, SIGTERM, wait, SIGKILL, to the whole group; done when all are gone or the time is over.
+        """The ladder: wait, SIGTERM, wait, SIGKILL, to all of it; done when all are gone or the time is over.
 
         Close stdin first: that is the step before. There is one ladder, whoever asks. If it is cancelled (the loop is
         shutting down), the group is killed at once. At its end the pipes are closed.
@@ -176,11 +188,13 @@ class Child:
         if self._reap() and not await self._group_gone_by(min(firm, time.monotonic() + 0.4 * stop_s)):
             self._signal(signal.SIGKILL)
             await self._group_gone_by(last)
+        if strays := proctable.marked(self._mark):
+            await _end_strays(strays, self._mark, last)
 
     def _clean_up(self, _ladder: asyncio.Task[None]) -> None:
         """After the ladder, also one that was cancelled, also under a process that SIGKILL has not ended yet."""
         if not self._reaped:
-            _kill_and_reap(self.pid)
+            _kill_and_reap(self.pid, self._mark)
         elif group_lives(self.pid):
             _signal_group(self.pid, signal.SIGKILL)
         for which in range(4):
@@ -303,9 +317,29 @@ def _signal_group(pgid: int, number: signal.Signals) -> None:
         pass
 
 
-def _kill_and_reap(pid: int) -> None:
-    """Kill a group whose leader has not been reaped, at once and without a loop."""
+async def _end_strays(strays: list[int], mark: str, last: float) -> None:
+    """SIGTERM, then SIGKILL, to what left the group; they are looked for again before each, so that no number has a new owner."""
+    _signal_each(strays, signal.SIGTERM)
+    half = time.monotonic() + max(last - time.monotonic(), _KILL_WAIT_S) / 2
+    while time.monotonic() < half:
+        await asyncio.sleep(2 * _POLL_S)
+        if not (strays := proctable.marked(mark)):
+            return
+    _signal_each(strays, signal.SIGKILL)
+
+
+def _signal_each(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _kill_and_reap(pid: int, mark: str) -> None:
+    """Kill a group whose leader has not been reaped, and what left it, at once and without a loop."""
     _signal_group(pid, signal.SIGKILL)
+    _signal_each(proctable.marked(mark), signal.SIGKILL)
     give_up = time.monotonic() + _KILL_WAIT_S
     try:
         while os.waitpid(pid, os.WNOHANG)[0] == 0 and time.monotonic() < give_up:
@@ -314,10 +348,10 @@ def _kill_and_reap(pid: int) -> None:
         pass
 
 
-def _abandoned(pid: int, owner: int, fds: list[int]) -> None:
+def _abandoned(pid: int, mark: str, owner: int, fds: list[int]) -> None:
     """Nobody stopped the child: its object was collected, or the interpreter exits. A fork of us leaves the child alone."""
     if os.getpid() == owner:
-        _kill_and_reap(pid)
+        _kill_and_reap(pid, mark)
         GUARDIAN.forget(pid)
     _close_all(fds)
 

@@ -1,10 +1,13 @@
-"""The processes of this machine as ``/proc`` tells of them, a row each; no rows where there is no ``/proc``."""
+"""The processes of this machine as ``/proc`` tells of them; none where there is no ``/proc``."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MARK: Final = "DRAGOMAN_SERVER"
+"""A variable of the environment of each server that we start, and so of what it starts: a process that left its group still has it."""
 
 
 class Row(NamedTuple):
@@ -36,3 +39,18 @@ def rows() -> Iterator[Row]:
             yield Row(int(name), fields[0], int(fields[2]), int(fields[3]), int(fields[21]))
         except (OSError, IndexError, ValueError):
             continue
+
+
+def marked(mark: str) -> list[int]:
+    """The living processes of ours that were started with this mark; those with an environment of their own making are not seen."""
+    wanted = f"{MARK}={mark}\0".encode()
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:  # as it was at its start; empty for a zombie
+                    if wanted in file.read():
+                        found.append(int(name))
+            except OSError:  # it has gone meanwhile, or is somebody else's
+                continue
+    return found
