@@ -191,6 +191,14 @@ async def test_waiting_never_goes_beyond_the_deadline_of_the_call() -> None:
     assert (bench.calls[1].timeout_s, bench.calls[1].max_timeout_s) == (23.0, 83.0)
 
 
+async def test_a_server_cannot_hold_a_call_without_a_deadline_by_asking_for_years() -> None:
+    """``Retry-After`` is the server's word; nothing hangs."""
+    bench = Bench(lost("no", 429, after_s=999_999_999.0), None)
+    assert isinstance(await bench.run(timeout_s=None), ConnectionLost)
+    assert bench.slept == []
+    assert "wants to be left alone" in bench.flight.notes[0]
+
+
 async def test_a_refusal_after_a_lost_attempt_tells_of_the_attempt() -> None:
     """Our contract: a later refusal re-raises the first CallFailed."""
     first = lost()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 
@@ -14,7 +15,7 @@ from dragoman.runtime.client import Client
 from dragoman.runtime.eras import RememberedEras
 from dragoman.runtime.slots import Slot
 from dragoman.runtime.specs import ServerSpec
-from dragoman.transports.base import Closed
+from dragoman.transports.base import Closed, Sink
 from dragoman.wire.listing import Tool
 from tests.runtime.fakes import FakeServer, Json, LoopClock, turns, until
 
@@ -89,6 +90,70 @@ async def test_waiting_callers_learn_by_name_that_the_server_was_stopped() -> No
     with pytest.raises(NotAllowed, match="was stopped"):
         await case.slot.connected()
     assert case.slot.starts == 1
+
+
+async def test_stop_during_a_restart_has_the_last_word() -> None:
+    """Else a server that was removed, or whose host was closed, would run on with nobody to end it."""
+    first, second = FakeServer(), FakeServer()
+    first.opens_slowly = True
+    case = Case(first, second)
+    waiting = asyncio.ensure_future(case.slot.connected())
+    await until(lambda: first.opened == 1)
+    restarting = asyncio.ensure_future(case.slot.restart())
+    await asyncio.sleep(0)
+    await case.slot.stop()
+    for task in (restarting, waiting):
+        with pytest.raises(NotAllowed, match="was stopped"):
+            await task
+    assert (case.slot.state, second.opened) == ("stopped", 0)
+
+
+async def test_who_waits_for_a_start_waits_for_the_next_one_when_it_is_restarted() -> None:
+    """A cancellation would look as if the caller had cancelled, and so it would stand in the audit."""
+    first, second = FakeServer(), FakeServer()
+    first.opens_slowly = True
+    case = Case(first, second)
+    waiting = asyncio.ensure_future(case.slot.connected())
+    await until(lambda: first.opened == 1)
+    restarted, again = await asyncio.gather(case.slot.restart(), case.slot.connected())
+    assert restarted is again is await waiting
+    assert (case.slot.state, case.slot.starts, first.closed) == ("ready", 2, True)
+    await case.slot.stop()
+
+
+async def test_restarts_at_one_time_end_in_one_server() -> None:
+    """Two people, or a person and a wish."""
+    servers = [FakeServer() for _ in range(9)]
+    case = Case(*servers)
+    await case.slot.connected()
+    clients = await asyncio.gather(*(case.slot.restart() for _ in range(5)))
+    assert len(set(map(id, clients))) == 1
+    assert (case.slot.state, clients[0].is_open) == ("ready", True)
+    await case.slot.stop()
+    await turns()
+    assert all(server.closed for server in servers if server.opened)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+class Stubborn(FakeServer):
+    """Opens in spite of a cancellation."""
+
+    async def open(self, report: Sink) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await super().open(report)
+
+
+async def test_transport_that_lets_a_cancellation_pass_does_not_outlive_stop() -> None:
+    """Transports may be the program's own."""
+    server = Stubborn()
+    case = Case(server)
+    waiting = asyncio.ensure_future(case.slot.connected())
+    await turns()
+    await case.slot.stop()
+    with pytest.raises(NotAllowed, match="was stopped"):
+        await waiting
+    assert (case.slot.state, case.slot.client, server.closed) == ("stopped", None, True)
 
 
 async def test_stop_before_the_start_has_run_at_all() -> None:

@@ -296,6 +296,36 @@ async def test_sender_waits_while_the_server_does_not_read() -> None:
         gate.set()
 
 
+async def test_pings_of_a_server_that_reads_nothing_do_not_pile_up_as_answers() -> None:
+    """Each would cost us a frame that nobody takes."""
+    flooded, gate = asyncio.Event(), asyncio.Event()
+
+    async def handler(asked: web.Request) -> web.StreamResponse:
+        peer = web.WebSocketResponse(protocols=("mcp",), compress=False)
+        await peer.prepare(asked)
+        assert asked.transport is not None
+        asked.transport.pause_reading()
+        ping = b"\x89\x7d" + b"x" * 125
+        for _ in range(200):
+            asked.transport.write(ping * 500)
+            await asyncio.sleep(0)
+        await peer.send_str('{"method":"after"}')
+        flooded.set()
+        await gate.wait()
+        return peer
+
+    async with serving(handler) as url:
+        transport, reports = WebSocketTransport(url, flush_s=0.05), Reports()
+        await transport.open(reports)
+        assert transport._wire is not None
+        queue = transport._wire._transport
+        await reports.until(lambda: len(reports.messages()) == 1, "what came after 12 MB of pings")
+        assert flooded.is_set()
+        assert queue.get_write_buffer_size() < 1_000_000
+        await transport.close()
+        gate.set()
+
+
 # --- the end ----------------------------------------------------------------------------------------------------------
 
 

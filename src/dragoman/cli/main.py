@@ -139,7 +139,18 @@ def _run(words: list[str]) -> int:
 
 
 def _survive_odd_streams() -> None:
-    """A terminal of another encoding gets escapes for what it cannot show, instead of an error in the middle of a result."""
+    """A stream that was closed before we began leads nowhere: no file that is opened later may get its number, and its words.
+
+    A terminal of another encoding gets escapes for what it cannot show, instead of an error in the middle of a result.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -35,6 +35,8 @@ from dragoman.policy.turns import Turns
 RETRIES: Final = 2
 _FIRST_S: Final = 0.25
 _LEAST_S: Final = 0.05
+#: A call without a deadline of its own waits no longer than this for its next attempt, whatever its server asks for.
+_LONGEST_S: Final = 30.0
 #: A server that turns a request away unread with one of these wants it later: too early, too many, or it waited too long for it.
 _LATER: Final = frozenset({408, 425, 429})
 
@@ -87,6 +89,9 @@ class Retry:
             said = f"{error.kind}: {error.first_line}"
             if whole_s is not None and whole_s - spent_s - wait_s < _LEAST_S:
                 flight.notes.append(f"not tried again: no time is left for it ({said})")
+                break
+            if whole_s is None and wait_s > _LONGEST_S:
+                flight.notes.append(f"not tried again: the server wants to be left alone for {wait_s:g} s ({said})")
                 break
             if not self._take(call):
                 flight.notes.append(f"not tried again: the turn has used up its {self._turns.retries} retries ({said})")

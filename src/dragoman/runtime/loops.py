@@ -1,4 +1,4 @@
-"""Runs a coroutine on the event loop that something lives on, whichever loop is asked from."""
+"""The event loop that something lives on: running a coroutine there, whichever loop is asked from, and its clock."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from dragoman.clock import SystemClock
 from dragoman.errors import LocalProtocolError
 from dragoman.runtime.failures import Failures
 
@@ -53,3 +54,13 @@ async def on_loop(loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any
         if task is None or task.cancelling():
             raise
         raise failures.lost(None, "the event loop that the client was opened on has ended", maybe_ran="perhaps") from None
+
+
+class LoopTime(SystemClock):
+    """The clock by which the event loop wakes, so that a time that has come for the one has come for the other."""
+
+    def monotonic(self) -> float:
+        try:
+            return asyncio.get_running_loop().time()
+        except RuntimeError:  # asked from another thread
+            return super().monotonic()

@@ -12,12 +12,13 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from dragoman.clock import Clock, SystemClock
+from dragoman.clock import Clock
 from dragoman.errors import AuthRequired, CallFailed, ConnectFailed, DragomanError, NotAllowed
 from dragoman.runtime import standing, vitals
 from dragoman.runtime.catalog import Catalog
 from dragoman.runtime.client import Client
 from dragoman.runtime.gauges import Gauge
+from dragoman.runtime.loops import LoopTime
 from dragoman.runtime.reopening import Settings
 from dragoman.runtime.specs import ServerSpec
 from dragoman.runtime.standing import Credential
@@ -44,16 +45,6 @@ Tried = Callable[["Slot", float, DragomanError | None], None]
 
 Changed = Callable[["Slot"], None]
 """Told that it is in another state that lasts."""
-
-
-class LoopTime(SystemClock):
-    """The clock by which the event loop wakes, so that a time that has come for the one has come for the other."""
-
-    def monotonic(self) -> float:
-        try:
-            return asyncio.get_running_loop().time()
-        except RuntimeError:  # asked from another thread
-            return super().monotonic()
 
 
 class Slot:
@@ -109,7 +100,7 @@ class Slot:
         self._clock = clock if clock is not None else LoopTime()
         self.supervisor = Supervisor(self._clock, remote=spec.remote, jitter=jitter)
         self._starting: asyncio.Task[Client] | None = None
-        self._closing: asyncio.Task[None] | None = None  # of a client that is no longer used
+        self._closing: set[asyncio.Task[Any]] = set()  # of clients that are no longer used, and starts that nobody wants any more
         self._timer: asyncio.TimerHandle | None = None
         self._again_at = 0.0
         self._refused: Credential | None = None  # the server does not want this one
@@ -177,9 +168,11 @@ class Slot:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             task, obstacle = asyncio.current_task(), self.obstacle()
-            if starting.cancelled() and obstacle is not None and task is not None and not task.cancelling():
+            if not starting.cancelled() or task is None or task.cancelling():
+                raise
+            if obstacle is not None:
                 raise obstacle from None  # the start was cancelled by stop(), not the caller by its own
-            raise
+        return await self.connected()  # it was cancelled by restart(), which has begun another one
 
     def _begin(self) -> asyncio.Task[Client]:
         self._cancel_timer()
@@ -204,18 +197,20 @@ class Slot:
             await vitals.restore(client, self._settings)
             if not client.is_open:
                 raise standing.ended(self.name, "it ended at once", vitals.ending(client))
+            if not self._is_wanted():  # a transport of the program's own may have let the cancellation pass
+                raise asyncio.CancelledError
         except BaseException as exc:
             if client is not None:
                 await self._close(client, catalog)
             if not isinstance(exc, DragomanError):
-                if self.state == "starting":
+                if self._is_wanted():
                     self.state = "configured"
                 raise
             error = self._not_started(exc)
             if standing.is_about_us(error):
                 standing.name_credential(error, self.name, credential)
             self._tried(self, (time.monotonic() - began) * 1000, error)
-            if self.state == "starting":
+            if self._is_wanted():
                 self._failed(error, credential)
             if error is exc:
                 raise
@@ -235,6 +230,10 @@ class Slot:
         self._move()
         return client
 
+    def _is_wanted(self) -> bool:
+        """Whether the start that asks is the one that counts: neither stopped nor restarted meanwhile."""
+        return self.state == "starting" and self._starting is asyncio.current_task()
+
     def _not_started(self, exc: DragomanError) -> DragomanError:
         """The error of a start: no call was sent, so it must not look like a call that perhaps ran."""
         if isinstance(exc, CallFailed):
@@ -243,7 +242,8 @@ class Slot:
         return exc
 
     def _started(self, task: asyncio.Task[Client]) -> None:
-        self._starting = None
+        if self._starting is task:
+            self._starting = None
         if not task.cancelled():
             task.exception()  # whoever awaited it has it; nobody else needs to be told
 
@@ -331,10 +331,11 @@ class Slot:
             DragomanError: As :meth:`connected`.
         """
         if self.state not in ("disabled", "not approved", "stopped"):
-            await self._cancel_start()
+            self._cancel_start()
+            self._put_away()
             self.supervisor.forget()
             self._refused, self.error, self.state = None, None, "configured"
-            await self._let_go()
+            self._begin()
         return await self.connected()
 
     async def stop(self) -> None:
@@ -342,13 +343,13 @@ class Slot:
         self.state = "stopped"
         self._cancel_timer()
         self._move()
-        await self._cancel_start()
+        self._cancel_start()
         await self._let_go()
 
-    async def _cancel_start(self) -> None:
+    def _cancel_start(self) -> None:
         if (starting := self._starting) is not None:
             starting.cancel()
-            await asyncio.wait([starting], timeout=STOP_S)
+            self._leaves(starting)
 
     def _cancel_timer(self) -> None:
         timer, self._timer = self._timer, None
@@ -356,10 +357,10 @@ class Slot:
             timer.cancel()
 
     async def _let_go(self) -> None:
-        """Close the client, and wait for it, and for one that is closed already."""
+        """Close the client, and wait for it, and for what is being closed already."""
         self._put_away()
-        if self._closing is not None:
-            await asyncio.wait([self._closing], timeout=STOP_S)
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=STOP_S)
 
     def _put_away(self, *, linger_s: float = 0.0) -> None:
         """Use the client no more from now on, and close it in the background, after what is on its way or ``linger_s``."""
@@ -367,8 +368,11 @@ class Slot:
         catalog, self.catalog = self.catalog, None
         if client is not None and catalog is not None:
             self._settings, self._flaws = vitals.settings(client), catalog.problems
-            self._closing = asyncio.get_running_loop().create_task(self._close(client, catalog, linger_s))
-            self._closing.add_done_callback(self._closed)
+            self._leaves(asyncio.get_running_loop().create_task(self._close(client, catalog, linger_s)))
+
+    def _leaves(self, task: asyncio.Task[Any]) -> None:
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def _close(self, client: Client, catalog: Catalog | None, linger_s: float = 0.0) -> None:
         if catalog is not None:
@@ -378,9 +382,6 @@ class Slot:
         await client.close()
         if self.spec.when_down is not None:
             self.spec.when_down()
-
-    def _closed(self, task: asyncio.Task[None]) -> None:
-        self._closing = None
 
     # --- telling ------------------------------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ class WebSocketTransport:
                 case Discarded():
                     self._tell(Oversized(found.head, found.tail, found.size, self._frame_limit))
                 case Ping(payload):
-                    if not self._closing:
+                    if not self._closing and not wire.is_full:  # 5.5.3: only the last has to be answered
                         wire.send(Opcode.PONG, payload)
                 case Pong():
                     pass  # it lives, which has been noted
@@ -201,6 +201,11 @@ class _Wire(asyncio.Protocol):
 
     def send(self, code: Opcode, payload: bytes) -> None:
         self._transport.write(frame(code, payload, os.urandom(4)))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether more is queued than the system takes."""
+        return self._full is not None
 
     async def room(self) -> None:
         if self._full is not None:
