@@ -59,7 +59,8 @@ def test_add_asks_on_the_terminal_and_shows_command_tools_and_tiers(tmp_path: Pa
     with Terminal("add", "h", "--", *MODERN, cwd=tmp_path) as terminal:
         terminal.expect("[y/N]")
         assert "dragoman.demo.modern" in terminal.seen
-        assert "L2  search(" in terminal.seen
+        assert "L0  search(" in terminal.seen
+        assert '"search" in its name' in terminal.seen
         assert "its server says: reads only" in terminal.seen
         assert not (tmp_path / "dragoman.toml").exists()
         terminal.type("y")

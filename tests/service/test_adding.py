@@ -15,6 +15,7 @@ from dragoman.service.adding import propose, write_down
 from dragoman.service.context import Context
 from dragoman.service.notes import agreement
 from dragoman.service.plumbing import Plumbing
+from dragoman.service.policy import set_tier
 from tests.transports.loopback import Exchange, loopback
 
 SERVERS = Path(__file__).parent.parent / "servers"
@@ -32,7 +33,7 @@ def tool(name: str, **annotations: bool) -> dict[str, Any]:
 async def modern(exchange: Exchange) -> None:
     """A stateless server with four tools, which claim different things."""
     message = exchange.message
-    tools = [tool("claims_read", readOnlyHint=True), tool("claims_add", destructiveHint=False), tool("claims_harm", destructiveHint=True)]
+    tools = [tool("wobble", readOnlyHint=True), tool("wibble", destructiveHint=False), tool("find", destructiveHint=True)]
     result: dict[str, Any] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **HEAD}
     if message["method"] == "tools/list":
         result = {"tools": [*tools, tool("silent")], **HEAD}
@@ -43,12 +44,60 @@ async def test_a_servers_claims_never_make_a_call_easier(tmp_path: Path) -> None
     """DESIGN: annotations are claims that may only raise the tier, and a new tool is L2."""
     async with loopback(modern) as server:
         proposal = await propose("far", [server.url], context(tmp_path))
-    assert {item.tool.name: item.tier for item in proposal.tools} == dict.fromkeys(
-        ["claims_read", "claims_add", "claims_harm", "silent"], "L2"
-    )
+    assert {item.tool.name: item.tier for item in proposal.tools} == dict.fromkeys(["wobble", "wibble", "find", "silent"], "L2")
     assert [item.claims for item in proposal.tools] == [("reads only",), ("only adds",), ("destroys",), ()]
     assert proposal.era == "modern"
     assert not proposal.file.exists()
+
+
+async def several(exchange: Exchange) -> None:
+    """A stateless server with a tool of each tier."""
+    message = exchange.message
+    result: dict[str, Any] = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, **HEAD}
+    if message["method"] == "tools/list":
+        result = {"tools": [tool(name) for name in ("list_notes", "create_note", "delete_note", "drop_database")], **HEAD}
+    exchange.reply_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+async def test_what_a_person_agrees_to_has_tiers_and_reasons_and_no_l1_without_an_undo(tmp_path: Path) -> None:
+    """Our contract: the name speaks for a tier; L1 needs a way back, so without one it is L2, and the proposal says so."""
+    here = context(tmp_path)
+    async with loopback(several) as server:
+        proposal = await propose("far", [server.url], here)
+    assert {item.tool.name: (item.tier, item.proposed) for item in proposal.tools} == {
+        "list_notes": ("L0", "L0"),
+        "create_note": ("L2", "L1"),
+        "delete_note": ("L2", "L2"),
+        "drop_database": ("L3", "L3"),
+    }
+    reasons = {item.tool.name: item.reason for item in proposal.tools}
+    assert reasons["list_notes"] == '"list" in its name'
+    assert reasons["create_note"].endswith("L1 once an undo is named")
+    tools = proposal.for_json()["tools"]
+    assert isinstance(tools, list)
+    assert tools[3] == {"name": "drop_database", "tier": "L3", "proposed": "L3", "reason": '"drop" in its name', "claims": []}
+    await write_down(proposal, here, agreement("terminal", terminal=True))
+    written = load_file(proposal.file).servers["far"].tools
+    assert {name: rule.tier for name, rule in written.items()} == {item.tool.name: item.tier for item in proposal.tools}
+
+
+async def test_where_nobody_looks_every_tool_is_l2(tmp_path: Path) -> None:
+    """Our contract: ``--yes`` writes everything as L2."""
+    async with loopback(several) as server:
+        proposal = await propose("far", [server.url], context(tmp_path), cautious=True)
+    assert {item.tier for item in proposal.tools} == {"L2"}
+    assert [item.proposed for item in proposal.tools] == ["L0", "L1", "L2", "L3"]
+
+
+async def test_a_pattern_takes_the_place_of_what_add_proposed_but_not_of_what_was_stricter(tmp_path: Path) -> None:
+    """A pattern is what the person says now; an L3 that they agreed to stays until they name it."""
+    here = context(tmp_path)
+    async with loopback(several) as server:
+        proposal = await propose("far", [server.url], here)
+    await write_down(proposal, here, agreement("terminal", terminal=True))
+    change = await set_tier("far.*", "L2", context(tmp_path), agreement("command", terminal=False))
+    assert set(change.dropped) == {"list_notes", "create_note", "delete_note"}
+    assert change.covered == ["drop_database"]
 
 
 async def test_a_header_by_variable_is_sent_and_written_as_the_variable(tmp_path: Path) -> None:

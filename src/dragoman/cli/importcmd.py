@@ -24,8 +24,9 @@ from dragoman.service.notes import How, agreement
 def import_(settings: Settings, origin: str, user: bool) -> int:
     """Take over servers from another host's configuration.
 
-    Connects to each, shows it, and asks before it is written; every tool is L2 until you say otherwise. Exit code 1 if one of them could
-    not be connected to; the others are taken over all the same. The other host's file is not changed.
+    Connects to each, shows it, and asks before it is written, with a tier for each tool and the reason for it (with --yes, L2 for all).
+    Exit code 1 if one of them could not be connected to; the others are taken over all the same. The other
+    host's file is not changed.
     """
     context = settings.context
     found = importing.look(origin, context, user=user)
@@ -57,7 +58,7 @@ def import_(settings: Settings, origin: str, user: bool) -> int:
 def _take_over(settings: Settings, name: str, found: importing.Import) -> str | None:
     """Look at one server, ask, write it; why not, or ``None``."""
     server = next(server for server in found.servers if server.name == name)
-    proposal = settings.run(adding.examine(server, found.file, settings.context, tap_for=settings.tracing.tap))
+    proposal = settings.run(adding.examine(server, found.file, settings.context, cautious=settings.yes, tap_for=settings.tracing.tap))
     if not settings.json:
         output.data(output.styled(name, bold=True))
         show_proposal(proposal)

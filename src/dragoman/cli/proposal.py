@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from typing import Any
 
 from dragoman.cli import output
@@ -27,6 +28,16 @@ def show_proposal(proposal: Proposal) -> None:
     for tool in proposal.tools:
         _show_tool(tool)
     output.say()
+
+
+def tiers_in_words(proposal: Proposal) -> str:
+    """How many tools got which tier: ``15 tools, each L2``, ``15 tools: 9 L0, 6 L2``."""
+    count = len(proposal.tools)
+    shown = f"{count} tool{'' if count == 1 else 's'}"
+    by_tier = Counter(item.tier for item in proposal.tools)
+    if len(by_tier) < 2:
+        return shown + "".join(f", each {tier}" for tier in by_tier)
+    return f"{shown}: {', '.join(f'{by_tier[tier]} {tier}' for tier in sorted(by_tier))}"
 
 
 def show_facts(facts: Facts, *, tiers: bool = True) -> None:
@@ -93,11 +104,11 @@ def _placeholder(name: str, shape: Any) -> str:
 def _show_tool(item: ProposedTool) -> None:
     tool = item.tool
     _tell(f"  {item.tier}  {escape_inline(tool.name)}({escape_inline(parameters(tool.input_schema))})")
-    remarks = [f"its server says: {claim}" for claim in item.claims]
+    remarks = [item.reason if item.tier == item.proposed else f"speaks for {item.proposed}: {item.reason}"]
+    remarks += [f"its server says: {claim}" for claim in item.claims]
     if not item.written:
         remarks.append("a name that cannot stand in the file; the server's default (L2) counts")
-    if remarks:
-        _tell(f"      {'; '.join(remarks)}")
+    _tell(f"      {'; '.join(remarks)}")
     first = next((line.strip() for line in (tool.description or "").splitlines() if line.strip()), "")
     if first:
         output.say(f"      {cut(escape_inline(first), (output.terminal_width() or 126) - 6)}")

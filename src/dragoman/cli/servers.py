@@ -9,7 +9,7 @@ import click
 
 from dragoman.cli import output
 from dragoman.cli.options import Settings, agreeing, common
-from dragoman.cli.proposal import placeholders, show_facts, show_proposal
+from dragoman.cli.proposal import placeholders, show_facts, show_proposal, tiers_in_words
 from dragoman.cli.terminal import confirm, has_terminal
 from dragoman.errors import ApprovalDenied
 from dragoman.service import adding, configs
@@ -42,8 +42,8 @@ class AddCommand(click.Command):
 def add(ctx: click.Context, settings: Settings, /, name: str, target: tuple[str, ...], **options: Any) -> None:
     """Add a server to the configuration.
 
-    Connects to it, shows what it is and what it offers, proposes a tier for each tool, and writes the configuration once you agreed. A tool
-    is L2 (a person approves each call) until you say otherwise with `dragoman tier`. With --yes nothing is asked, and every tool is L2.
+    Connects to it, shows what it is and what it offers, proposes a tier for each tool and says why, and writes the configuration once you
+    agreed; `dragoman tier` changes a tier afterwards. With --yes nothing is asked, and every tool is L2 (a person approves each call).
     """
     context = settings.loaded
     if settings.yes:
@@ -58,6 +58,7 @@ def add(ctx: click.Context, settings: Settings, /, name: str, target: tuple[str,
             cwd=options["cwd"],
             timeout_s=options["timeout"],
             user=options["user"],
+            cautious=settings.yes,
             tap_for=settings.tracing.tap,
         )
     )
@@ -70,8 +71,7 @@ def add(ctx: click.Context, settings: Settings, /, name: str, target: tuple[str,
     if settings.json:
         output.emit_json({**proposal.for_json(), "written": True})
         return
-    tools = len(proposal.tools)
-    output.tell(f"added {name} to {proposal.file}: {tools} tool{'' if tools == 1 else 's'}" + (", each L2" if tools else ""))
+    output.tell(f"added {name} to {proposal.file}: {tiers_in_words(proposal)}")
     _next_steps(proposal)
     in_use = configs.where(context)
     if in_use.path is not None and in_use.path != str(proposal.file):
@@ -170,12 +170,12 @@ def _agreed(settings: Settings, question: str, otherwise: str, server: str) -> A
 
 
 def _next_steps(proposal: adding.Proposal) -> None:
-    reading = next((item.tool for item in proposal.tools if "reads only" in item.claims), None)
+    reading, reading_tier = next(((item.tool, item.tier) for item in proposal.tools if "reads only" in item.claims), (None, None))
     first = reading or next((item.tool for item in proposal.tools), None)
     if first is None:
         output.note("next: dragoman status")
         return
     name = shlex.quote(f"{proposal.server.name}.{first.name}")
-    if reading is not None:
+    if reading is not None and reading_tier not in ("L0", "L1"):
         output.note(f"next: dragoman tier {name} L0   # if it only reads: it then runs without asking")
     output.note(" ".join(["next: dragoman call", name, *placeholders(first.input_schema)]))

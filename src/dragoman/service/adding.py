@@ -14,6 +14,7 @@ from dragoman.config.model import Config, ServerConfig, Source, ToolConfig
 from dragoman.config.paths import private_folder
 from dragoman.config.secrets import looks_secret, secret_words
 from dragoman.errors import ConfigError
+from dragoman.policy import triage
 from dragoman.runtime.gauges import Seen
 from dragoman.service import trust
 from dragoman.service.assemble import TapFor, shown_target, spec_of
@@ -24,19 +25,24 @@ from dragoman.service.scopes import scope_of
 from dragoman.service.targets import target_of
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.listing import Tool
-from dragoman.wire.tier import DEFAULT_TIER, Tier, stricter
+from dragoman.wire.tier import DEFAULT_TIER, Tier
 
 
 class ProposedTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool and the tier that is proposed for it.
 
     Attributes:
+        tier: What would be written.
+        proposed: What its name, description and parameters speak for.
+        reason: Why, in words.
         claims: What its server says about it, in words; claims may raise a tier and never lower one.
         written: False where its name cannot stand in a file, so that the server's default tier (L2) is what counts.
     """
 
     tool: Tool
     tier: Tier
+    proposed: Tier
+    reason: str
     claims: tuple[str, ...]
     written: bool = True
 
@@ -70,7 +76,10 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
             "era": self.era,
             "revision": self.revision,
             "server": {"name": self.name, "version": self.version},
-            "tools": [{"name": item.tool.name, "tier": item.tier, "claims": list(item.claims)} for item in self.tools],
+            "tools": [
+                {"name": item.tool.name, "tier": item.tier, "proposed": item.proposed, "reason": item.reason, "claims": list(item.claims)}
+                for item in self.tools
+            ],
             "warnings": list(self.warnings),
         }
 
@@ -85,6 +94,7 @@ async def propose(
     cwd: str | None = None,
     timeout_s: float | None = None,
     user: bool = False,
+    cautious: bool = False,
     tap_for: TapFor | None = None,
 ) -> Proposal:
     """Connect to a server that is to be added, and say what would be written. Writes nothing but the server's log.
@@ -92,6 +102,7 @@ async def propose(
     Args:
         words, env, headers, cwd, timeout_s: As :func:`~dragoman.service.targets.target_of` takes them.
         user: Into the user's file instead of the one in use.
+        cautious: Every tool is to be L2, because nobody looks at the proposal.
         tap_for: Makes a tap of the wire.
 
     Raises:
@@ -103,7 +114,7 @@ async def propose(
     file = write.target(context.named, user=user, env=context.env, cwd=context.cwd)
     refuse_taken(name, file)
     server = _described(name, words, context, file, env=env, headers=headers, cwd=cwd, timeout_s=timeout_s)
-    return await examine(server, file, context, tap_for=tap_for)
+    return await examine(server, file, context, cautious=cautious, tap_for=tap_for)
 
 
 def refuse_taken(name: str, file: Path) -> None:
@@ -121,7 +132,7 @@ def refuse_taken(name: str, file: Path) -> None:
         )
 
 
-async def examine(server: ServerConfig, file: Path, context: Context, *, tap_for: TapFor | None = None) -> Proposal:
+async def examine(server: ServerConfig, file: Path, context: Context, *, cautious: bool = False, tap_for: TapFor | None = None) -> Proposal:
     """Connect to a server as ``file`` would describe it, and propose tiers; those that it has already stay.
 
     Raises:
@@ -145,7 +156,7 @@ async def examine(server: ServerConfig, file: Path, context: Context, *, tap_for
             await client.close()
     finally:
         await plumbing.close()
-    proposed = tuple(_proposed(tool, server) for tool in _once(tools))
+    proposed = tuple(_proposed(tool, server, cautious=cautious) for tool in _once(tools))
     rules = {item.tool.name: ToolConfig(tier=item.tier) for item in proposed if item.written}
     server = msgspec.structs.replace(server, tools={**rules, **server.tools})
     return Proposal(
@@ -176,7 +187,8 @@ async def write_down(proposal: Proposal, context: Context, agreed: Agreement) ->
         store = plumbing.store
         config = write.add_server(proposal.file, server)
         target, tools = shown_target(server), len(proposal.tools)
-        await note(store, "server added", agreed, server=name, file=str(proposal.file), target=target, tools=tools)
+        tiers = {item.tool.name: item.tier for item in proposal.tools if item.written and item.tier != DEFAULT_TIER}
+        await note(store, "server added", agreed, server=name, file=str(proposal.file), target=target, tools=tools, tiers=tiers)
         await trust.remember(config.servers[name], proposal.file, store, agreed)
         seen = Seen(at=agreed.at, ok=True, ms=proposal.connect_ms)
         await plumbing.checked(name, seen, proposal.era, proposal.revision)
@@ -257,26 +269,30 @@ def _once(tools: Sequence[Tool]) -> list[Tool]:
     return list(found.values())
 
 
-def _proposed(tool: Tool, server: ServerConfig) -> ProposedTool:
-    claimed, claims = _claims(tool)
+def _proposed(tool: Tool, server: ServerConfig, *, cautious: bool) -> ProposedTool:
     # A tool named like a pattern would be a rule for other tools, too.
     # What is invisible in it would be invisible in the file.
     plain = checks.pattern(tool.name) is None and escape_inline(tool.name) == tool.name
     written = plain and not set("*?") & set(tool.name)
-    said = server.tools[tool.name].tier if tool.name in server.tools else None
-    return ProposedTool(tool=tool, tier=said or stricter(DEFAULT_TIER, claimed), claims=claims, written=written)
+    guess = triage.propose(tool, triage.ServerIdentity(server.command or (), server.url))
+    tier, reason = guess.tier, guess.reason
+    if tool.name in server.tools and (said := server.tools[tool.name].tier) is not None:
+        tier, reason = said, "so it stands in the configuration"
+    elif cautious or not written:
+        tier = DEFAULT_TIER
+    elif tier == "L1":  # what cannot be taken back is not easy to take back
+        tier, reason = DEFAULT_TIER, f"{reason}; L1 once an undo is named"
+    return ProposedTool(tool=tool, tier=tier, proposed=guess.tier, reason=reason, claims=_claims(tool), written=written)
 
 
-def _claims(tool: Tool) -> tuple[Tier, tuple[str, ...]]:
-    """The tier that a tool's annotations claim, and the claims in words.
+def _claims(tool: Tool) -> tuple[str, ...]:
+    """What a tool's annotations claim, in words.
 
     Source: MCP server/tools, ToolAnnotations (since 2025-03-26): hints of an untrusted server.
     """
     hints = tool.annotations or {}
     if hints.get("readOnlyHint") is True:
-        return "L0", ("reads only",)
+        return ("reads only",)
     if hints.get("destructiveHint") is True:
-        return "L2", ("destroys",)
-    if hints.get("destructiveHint") is False:
-        return "L1", ("only adds",)
-    return "L0", ()
+        return ("destroys",)
+    return ("only adds",) if hints.get("destructiveHint") is False else ()

@@ -33,7 +33,7 @@ def governs(key: str, tool: str) -> bool:
 
 
 async def untouched(server: ServerConfig, file: Path, store: Store) -> list[str]:
-    """Tools whose own rule is as `add` (or `import`) wrote it into ``file``: the default tier, and no command set it since.
+    """Tools whose own rule is as `add` (or `import`) wrote it into ``file``, and no command set it since.
 
     Raises:
         DragomanError: The audit, which remembers who wrote what, cannot be read.
@@ -43,8 +43,17 @@ async def untouched(server: ServerConfig, file: Path, store: Store) -> list[str]
         return []
     changes = await store.tail(_MOST, event="tier set", server=server.name)
     said = {change.tool for change in changes if change.at >= added[0].at}
-    as_written = ToolConfig(tier=DEFAULT_TIER)
-    return [name for name, rule in server.tools.items() if rule == as_written and not is_pattern(name) and name not in said]
+    tiers = added[0].detail.get("tiers")
+    tiers = tiers if isinstance(tiers, dict) else {}
+    return [
+        name
+        for name, rule in server.tools.items()
+        # What was above the default was somebody's decision, and no pattern takes it back unseen.
+        if rule == ToolConfig(tier=tiers.get(name, DEFAULT_TIER))
+        and rule.tier in ("L0", "L1", "L2")
+        and not is_pattern(name)
+        and name not in said
+    ]
 
 
 def _same(written: object, file: Path) -> bool:
