@@ -110,6 +110,19 @@ async def test_only_for_the_same_arguments_and_the_same_principal() -> None:
     assert (await bench.run(DOWN[0], {"a": 1}, principal="ann")).ok
 
 
+async def test_an_answer_that_arrives_when_its_server_was_removed_is_not_kept_for_its_namesake() -> None:
+    """Two servers may bear one name, one after the other."""
+    bench = Bench()
+
+    def removed_meanwhile(call: Call) -> Outcome:
+        bench.answers.forget("math")
+        return Outcome(call=call, result=tool_result("of the one before"))
+
+    assert (await bench.run(removed_meanwhile)).ok
+    assert len(bench.answers) == 0
+    assert (await bench.run(ConnectFailed("down"))).error is not None
+
+
 async def test_too_old_is_no_answer() -> None:
     """Our contract: stale_s is how old it may be."""
     bench = Bench()

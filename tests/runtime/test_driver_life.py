@@ -15,7 +15,7 @@ from dragoman.errors import (
     VersionMismatch,
 )
 from dragoman.protocol.events import ProgressReceived
-from dragoman.transports.base import Closed
+from dragoman.transports.base import Closed, Sink
 from tests.runtime.fakes import FakeServer, Json, LoopClock, Notes, driver_for, opened, turns
 
 CALL = {"name": "echo", "arguments": {"text": "hi"}}
@@ -72,6 +72,20 @@ async def test_transport_that_cannot_open_is_closed_and_its_error_raised() -> No
     with pytest.raises(SpawnFailed, match="no such program"):
         await driver_for(server).open(30)
     assert server.closes == 1
+
+
+async def test_peer_that_ends_while_it_is_opened_is_named_with_its_reason() -> None:
+    """A WebSocket may be closed in the packet that opens it; that is the fault of nobody here."""
+
+    class Hasty(FakeServer):
+        async def open(self, report: Sink) -> None:
+            await super().open(report)
+            self.end(Closed("closed with code 1013 (try again later)"))
+
+    server = Hasty()
+    with pytest.raises(ConnectFailed, match="fake: closed with code 1013"):
+        await driver_for(server).open(5)
+    assert server.methods() == []
 
 
 async def test_exit_before_an_answer_is_named_with_status_and_stderr() -> None:

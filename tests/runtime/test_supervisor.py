@@ -138,6 +138,22 @@ def test_connection_that_broke_is_made_again_soon_and_with_all_attempts() -> Non
     assert supervisor.failed(ConnectFailed("refused")) == ("backing off", 1.0)
 
 
+def test_connection_that_breaks_every_second_for_an_hour_is_not_made_every_second() -> None:
+    """Each time costs a handshake, a listing and a row; one that breaks now and then is made again soon, as before."""
+    clock, jitter = FakeClock(), Most()
+    supervisor = Supervisor(clock, remote=True, jitter=jitter)
+    made, end = 0, clock.monotonic() + 3600
+    while clock.monotonic() < end:
+        supervisor.came_up()
+        made += 1
+        clock.advance(1.0)
+        clock.advance(supervisor.lost().after_s)
+    assert made < 500
+    assert [most for _, most in jitter.drawn[:7]] == [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0]
+    clock.advance(60)
+    assert supervisor.lost().after_s == 1.0
+
+
 def test_person_who_restarts_it_gives_it_a_clean_sheet() -> None:
     """`dragoman restart` after the cause was mended."""
     supervisor, _, _ = program()

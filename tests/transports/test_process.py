@@ -153,6 +153,49 @@ def test_running_out_of_descriptors_is_explained_and_leaks_none(monkeypatch: pyt
     assert set(os.listdir("/proc/self/fd")) == before
 
 
+def test_without_any_descriptor_the_error_is_one_of_ours_and_passes_with_the_cause() -> None:
+    """Not even the words for it can be read from disk then; and what was taken on the way must not make it last."""
+    program = """
+import asyncio, os, resource
+from dragoman.errors import ConnectFailed, SpawnFailed
+from dragoman.transports.process import spawn
+from dragoman.transports.tcp import TcpTransport, tcp_address
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+
+def fill():
+    held = []
+    try:
+        while True:
+            held.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return held
+
+async def main():
+    held = fill()
+    for left in (0, 1, 3, 5):
+        for fd in [held.pop() for _ in range(left)]:
+            os.close(fd)
+        for _ in range(20):
+            try:
+                await spawn(["/bin/true"], env={}, guarded=False).stop(1.0)
+            except SpawnFailed as exc:
+                assert "ulimit -n" in exc.hint, exc.hint
+        held += fill()
+    try:
+        await TcpTransport(tcp_address("tcp://127.0.0.1:9")).open(print)
+    except ConnectFailed as exc:
+        print(exc)
+    for fd in held:
+        os.close(fd)
+    await spawn(["/bin/true"], env={}, guarded=False).stop(1.0)
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "oo many open files" in done.stdout
+
+
 # --- ending -----------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from dragoman.errors import ConfigError
 from dragoman.testing import replay_http
@@ -120,6 +121,26 @@ async def test_page_of_somebody_else_may_not_use_our_credential(headers: dict[st
     ):
         assert response.status in (400, 403)
     assert notebook.entries() == []
+
+
+async def test_credential_goes_to_no_host_that_a_program_makes_of_the_address() -> None:
+    """A request may name a whole URL in place of a path; after our origin it would make another host of it."""
+    asked: list[str] = []
+
+    async def note(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response()
+
+    notebook = Notebook()
+    async with upstream(note) as url, HttpRecorder(url, notebook.writer, headers={"Authorization": "Bearer secret"}) as proxy:
+        place = URL(proxy.url)
+        reader, writer = await asyncio.open_connection(place.host, place.port)
+        writer.write(f"GET http://127.0.0.1/other HTTP/1.1\r\nHost: {place.authority}\r\nConnection: close\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert (asked, notebook.entries()) == ([], [])
 
 
 async def test_server_that_is_not_there_is_a_502() -> None:

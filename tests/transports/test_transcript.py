@@ -52,6 +52,24 @@ def test_secrets_are_not_in_the_file_and_messages_stay_messages(tmp_path: Path) 
     assert read(path).entries[0].message["result"]["progressToken"] == 4
 
 
+def test_secret_whose_letters_are_escaped_is_not_written_out(tmp_path: Path) -> None:
+    """A server that echoes what it was given chooses how; reading it as JSON would bring it to light."""
+    redactor = Redactor()
+    redactor.add("hunter2-secret")
+    path = written(tmp_path / "t.jsonl", b'{"id":1,"result":{"note":"it is \\u0068unter2-secret"}}', redactor=redactor)
+    assert "hunter2" not in path.read_text()
+    assert read(path).entries[0].message["result"]["note"] == "it is [redacted]"
+
+
+def test_file_steers_no_terminal(tmp_path: Path) -> None:
+    """People look at files with `cat`: C1 controls, marks of direction and DEL are written as JSON escapes, and mean the same."""
+    said = '{"x":"\x9b31m \u202e \x7f größe"}'
+    path = written(tmp_path / "t.jsonl", said.encode(), end="\x9b\u202e")
+    assert not set(path.read_text()) & set("\x9b\u202e\x7f")
+    entry = read(path).entries[0]
+    assert (entry.message, entry.end) == (json.loads(said), "\x9b\u202e")
+
+
 def test_only_the_owner_can_read_it_and_nothing_is_written_over(tmp_path: Path) -> None:
     """Our choice: results may be private although they are no secrets."""
     path = written(tmp_path / "t.jsonl")

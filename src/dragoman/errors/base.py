@@ -75,6 +75,8 @@ class DragomanError(Exception):
 
 
 def _harmless(text: str, *, inline: bool = False) -> str:
-    from dragoman.wire.escape import harmless  # which only a failure needs
-
+    try:
+        from dragoman.wire.escape import harmless  # which only a failure needs
+    except OSError:  # no descriptor is left to read it with, which may be the very thing to tell
+        return ascii(text)[1:-1]
     return harmless(text, inline=inline)

@@ -56,6 +56,7 @@ class StaleAnswers:
     def __init__(self, clock: Clock, on_back: Callable[[str], None] | None = None) -> None:
         self.on_back = on_back
         self._clock = clock
+        self.removals = 0
         self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._bytes = 0
         self._owed: dict[str, dict[Key, _Owed]] = {}
@@ -66,7 +67,8 @@ class StaleAnswers:
         return len(self._kept)
 
     def forget(self, server: str) -> None:
-        """Forget a server that was removed."""
+        """Forget a server that was removed; what is on its way from it is not kept either."""
+        self.removals += 1
         self._owed.pop(server, None)
         for key in [key for key in self._kept if key[1] == server]:
             self._bytes -= self._kept.pop(key).size
@@ -185,6 +187,7 @@ class Stale:
         if max_age_s is None:
             outcome = await call_next(call)
         else:
+            removals = answers.removals
             key = (call.principal, call.server, call.kind, call.name, arguments_sha256(call.arguments))
             try:
                 outcome = await call_next(call)
@@ -193,7 +196,8 @@ class Stale:
                 if found is None:
                     raise
                 return self._old(call, key, found, exc)
-            if outcome.ok and outcome.result is not None:
+            # Another server may have its name by now: an answer of the one must not be given for the other.
+            if outcome.ok and outcome.result is not None and removals == answers.removals:
                 answers.keep(key, outcome.result)
         if answers.is_owed(call.server) and answers.on_back is not None:
             answers.on_back(call.server)

@@ -118,6 +118,8 @@ class Driver:
         try:
             async with asyncio.timeout(timeout_s):
                 await self.transport.open(self._report)
+                if (ended := self.closed) is not None:  # with the very answer that opened it
+                    raise self._failures.never_answered(ended.reason)
                 self.connection.begin()
                 self._drain_actions()
                 peer = await ready

@@ -164,8 +164,10 @@ class Host(Fleet):
         await self.close()
 
     async def _remove(self, name: str) -> None:
-        await super()._remove(name)
-        self.stack.shared.forget(name)
+        try:
+            await super()._remove(name)
+        finally:  # cancelled as well: another server may get the name
+            self.stack.shared.forget(name)
 
     def _tried(self, slot: Slot, ms: float, error: DragomanError | None) -> None:
         super()._tried(slot, ms, error)

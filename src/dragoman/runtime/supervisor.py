@@ -85,7 +85,10 @@ class Supervisor:
             return self._restart(now)
         self._attempts = 0
         self.restarts += 1
-        return Verdict("backing off", self._jitter.uniform(0.0, PAUSES_S[0]))
+        count = self._recent_ones(now)
+        self._recent.append(now)
+        # At once as a rule; one that takes every connection and drops it must not be knocked at every second.
+        return Verdict("backing off", self._jitter.uniform(0.0, PAUSES_S[min(max(count - RESTARTS, 0), len(PAUSES_S) - 1)]))
 
     def failed(self, error: DragomanError) -> Verdict:
         """It did not start."""
@@ -107,14 +110,18 @@ class Supervisor:
         self._healed_at, self.is_down = None, False
 
     def _restart(self, now: float) -> Verdict:
-        while self._recent and now - self._recent[0] >= WINDOW_S:
-            self._recent.popleft()
-        count = len(self._recent)
+        count = self._recent_ones(now)
         if count >= RESTARTS:
             return self._down(None)
         self._recent.append(now)
         self.restarts += 1
         return Verdict("backing off", self._jitter.uniform(0.0, FIRST_PAUSE_S * 2**count))
+
+    def _recent_ones(self, now: float) -> int:
+        """How often it was lost or restarted within the window."""
+        while self._recent and now - self._recent[0] >= WINDOW_S:
+            self._recent.popleft()
+        return len(self._recent)
 
     def _down(self, wish_s: float | None) -> Verdict:
         self.is_down = True

@@ -63,17 +63,29 @@ def spawn(
             cwd=cwd,
             start_new_session=True,
         )
-    except (OSError, ValueError) as exc:
-        from dragoman.transports.spawn_hints import explain  # it pulls in shutil, which only a failure needs
-
+    except BaseException as exc:
         _close_all(ours)
-        raise explain(exc, command, env, cwd) from exc
+        if not isinstance(exc, OSError | ValueError | RuntimeError):  # the last is of an interpreter that ends, or a subinterpreter
+            raise
+        raise _not_started(exc, command, env, cwd) from exc
     finally:
         _close_all(theirs)
     process.returncode = 0  # we reap it ourselves; this keeps Popen from doing it, or warning that nobody did
     if guarded:
         GUARDIAN.watch(process.pid, mark)
     return Child(process.pid, ours, mark)
+
+
+def _not_started(exc: Exception, command: Sequence[str], env: Mapping[str, str] | None, cwd: str | os.PathLike[str] | None) -> SpawnFailed:
+    try:
+        from dragoman.transports.spawn_hints import explain  # it pulls in shutil, which only a failure needs
+
+        return explain(exc, command, env, cwd)
+    except OSError:  # there is not even a descriptor to read our own explanation with
+        words = exc.strerror if isinstance(exc, OSError) else exc
+        return SpawnFailed(
+            f"cannot start {command[0]!r}: {words}", hint="raise the limit of open files (ulimit -n), or end what holds them"
+        )
 
 
 class Child:

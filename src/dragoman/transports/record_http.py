@@ -102,6 +102,8 @@ class HttpRecorder:
     async def _pass_on(self, request: web.Request) -> web.StreamResponse:
         if _host_of(f"//{request.host}") not in _LOOPBACK or not _is_ours(request.headers.get("Origin")):
             return web.Response(status=403, text="this is for programs on this machine")
+        if not request.raw_path.startswith("/"):  # put after the origin, it would be part of the host that gets the credential
+            return web.Response(status=400, text="this is no proxy: ask for a path")
         self._count += 1
         stream = self._count
         body = await request.read()

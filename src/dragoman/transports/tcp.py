@@ -65,7 +65,11 @@ class TcpTransport(StreamTransport):
     async def _first_that_answers(self, places: list[tuple[socket.AddressFamily, tuple[str, int]]]) -> socket.socket:
         last: OSError | None = None
         for family, place in places:
-            connection = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                connection = socket.socket(family, socket.SOCK_STREAM)
+            except OSError as exc:  # no descriptor is left, or no such family here
+                last = exc
+                continue
             connection.setblocking(False)
             try:
                 await self._loop.sock_connect(connection, place)

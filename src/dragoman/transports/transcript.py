@@ -15,6 +15,7 @@ from typing import IO, Any, Final, Literal, NamedTuple, Self
 
 from dragoman._version import __version__
 from dragoman.errors import ConfigError
+from dragoman.wire.escape import escape_json
 
 log = logging.getLogger("dragoman.record")
 
@@ -173,7 +174,11 @@ class TranscriptWriter:
     def _said(self, text: str) -> dict[str, Any]:
         clean = self._redact(text)
         try:
-            return {"message": json.loads(clean)}
+            message = json.loads(clean)
+            plain = json.dumps(message, ensure_ascii=False)  # here a secret is seen whose letters came as escapes
+            if (again := self._redact(plain)) != plain:
+                message = json.loads(again)
+            return {"message": message}
         except (ValueError, RecursionError):  # noise on stdout; or what a secret stood in is JSON no longer
             return {"text": clean}
 
@@ -185,7 +190,8 @@ class TranscriptWriter:
             text = self._redact(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
             if said:
                 text = f"{text[:-1]},{json.dumps(said, ensure_ascii=False, separators=(',', ':'))[1:]}"
-            self._file.write(text.encode("utf-8", "backslashreplace").decode() + "\n")  # a lone surrogate goes in as JSON writes it
+            # Who looks at the file with `cat` must not be steered by what a server said; a lone surrogate goes in as JSON writes it.
+            self._file.write(escape_json(text).encode("utf-8", "backslashreplace").decode() + "\n")
             self._file.flush()
         except (OSError, ValueError) as exc:
             self._fail(exc)
