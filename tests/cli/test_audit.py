@@ -17,7 +17,7 @@ from .program import Terminal, run
 AT = 1_800_000_000.0
 
 
-def entry(call: str, event: str, n: int, **more: Any) -> AuditEntry:
+def entry(call: str, event: str, n: float, **more: Any) -> AuditEntry:
     fields: dict[str, Any] = {"server": "files", "tool": "read_file", "tier": "L0", "principal": "ada", "turn": "turn-1"}
     return AuditEntry(at=AT + n, event=event, call=call, **{**fields, **more})
 

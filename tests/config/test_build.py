@@ -168,6 +168,10 @@ SENTENCES = [
     ),
     ("policy.retry_budget_per_turn = -1\n", "c.toml:1: policy.retry_budget_per_turn: must be at least 0, got -1"),
     ("policy.approval_timeout_s = 0\n", "c.toml:1: policy.approval_timeout_s: must be a number of seconds above 0, got 0"),
+    ("audit.on_failure = 'go on'\n", 'c.toml:1: audit.on_failure: expected "reads-only" or "stop"'),
+    ("audit.keep_days = 0\n", "c.toml:1: audit.keep_days: must be at least 1, got 0"),
+    ("audit.max_mb = 9\n", "c.toml:1: audit.max_mb: must be at least 10, got 9"),
+    ("audit.off = true\n", "c.toml:1: audit.off: unknown key"),
     ("alerts.webhook = 'ftp://x'\n", "c.toml:1: alerts.webhook: expected a URL with http:// or https://"),
     ("alerts.webhook = 'unix:///x'\n", "c.toml:1: alerts.webhook: expected a URL with http:// or https://"),
     # names, tiers, patterns

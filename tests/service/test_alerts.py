@@ -45,7 +45,7 @@ async def test_full_disk_stops_the_audit_loudly_and_with_it_all_that_needs_a_rec
     tmp_path: Path, dragoman_home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An audit cannot be denied: reads go on with an alert, what is risky is refused, and never sent."""
-    tools = {"search": "L0", "delete_notes": "L2"}
+    tools = {"search": "L0", "add_note": "L1", "delete_notes": "L2"}
     path = configured(tmp_path, server("harbour", demo("legacy"), tools))
     seen: list[Alert] = []
     async with Host.from_config(path, on_alert=seen.append, approver=CallbackApprover(lambda question: True)) as host:
@@ -61,6 +61,9 @@ async def test_full_disk_stops_the_audit_loudly_and_with_it_all_that_needs_a_rec
         assert isinstance(refused.error, NotAllowed)
         assert "was not sent, because the audit cannot be written" in str(refused.error)
         assert (await host.call("harbour.search", {"text": "tide"})).ok
+        note = await host.call("harbour.add_note", {"text": "x"})
+        assert isinstance(note.error, NotAllowed)
+        assert "add_note is L1 and was not sent, because the audit cannot be written" in str(note.error)
         failure = host.plumbing.store.failure
         assert failure is not None
         assert failure.lost > 0
@@ -68,3 +71,22 @@ async def test_full_disk_stops_the_audit_loudly_and_with_it_all_that_needs_a_rec
     assert (alert.kind, alert.server) == ("audit stopped", "")
     assert "no space left" in alert.text
     assert [record.levelname for record in caplog.records if "the audit has stopped" in record.getMessage()] == ["WARNING"]
+
+
+async def test_the_configuration_may_stop_reads_too_when_the_audit_stops(tmp_path: Path, dragoman_home: Path) -> None:
+    """`[audit] on_failure = "stop"`: nothing at all is sent without a record."""
+    path = configured(tmp_path, server("harbour", demo("legacy"), {"search": "L0"}))
+    path.write_text(path.read_text() + '\n[audit]\non_failure = "stop"\n')
+    seen: list[Alert] = []
+    async with Host.from_config(path, on_alert=seen.append) as host:
+        assert (await host.call("harbour.search", {"text": "tide"})).ok
+        await host.plumbing.store._read(lambda con: con.execute("PRAGMA query_only=1"))  # as a file system that became read-only
+        for _ in range(200):
+            await host.call("harbour.search", {"text": "tide"})
+            if seen:
+                break
+        await until(lambda: bool(seen))
+        refused = await host.call("harbour.search", {"text": "tide"})
+        assert isinstance(refused.error, NotAllowed)
+        assert "search is L0 and was not sent, because the audit cannot be written" in str(refused.error)
+    assert "all calls are refused" in seen[0].text

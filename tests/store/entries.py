@@ -9,10 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dragoman.clock import SystemClock
 from dragoman.store.records import AuditEntry
 from dragoman.store.sqlite import SqliteStore
 
 AT = 1_800_000_000.25
+
+
+class At(SystemClock):
+    """A wall clock that stands still."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
 
 
 def entry(number: int = 0, **changes: Any) -> AuditEntry:

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from dragoman.errors import DragomanError
-from dragoman.store import schema
+from dragoman.store import schema, texts
+from dragoman.store.chain import COLUMNS, genesis, seal
 from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, look, migrate, open_database, open_read_only, schema_version
-from tests.store.entries import edited, locked
+from dragoman.store.search import Query, search
+from dragoman.store.verify import verify
+from tests.store.entries import edited, entry, locked
 
 NEXT = (*MIGRATIONS, ("ALTER TABLE eras ADD COLUMN note TEXT", "CREATE TABLE grants (id TEXT PRIMARY KEY)"))
 
@@ -220,3 +223,29 @@ def test_every_earlier_version_is_brought_up_to_date(version: int, tmp_path: Pat
     assert con.execute(shape).fetchall() == fresh.execute(shape).fetchall()
     con.close()
     fresh.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_a_file_of_every_earlier_version_is_brought_up_to_date_and_still_proves_and_searches(version: int, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite3"
+    rows, prev = [], genesis("w")
+    for number in range(1, 4):
+        rows.append(seal(entry(number, event="sending", detail={"arguments": f"invoice {number}"}), "w", number, prev))
+        prev = rows[-1].hash
+    con = open_database(path, migrations=MIGRATIONS[:version])
+    con.executemany(f"INSERT INTO audit ({COLUMNS}) VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    con.execute("INSERT INTO heads VALUES ('w', 3, ?)", (prev,))
+    con.execute("INSERT INTO writers VALUES ('w', 1, '', 'elsewhere', 'x', 1.0, 2.0)")
+    con.close()
+    assert verify(path).ok
+    con = open_read_only(path)
+    assert [record.seq for record in search(con, Query(text="invoice 2"), 5)] == [2]
+    con.close()
+    con = open_database(path)
+    assert schema_version(con) == len(MIGRATIONS)
+    while texts.index_some(con):
+        pass
+    assert [record.seq for record in search(con, Query(text="invoice 2"), 5)] == [2]
+    assert [record.seq for record in search(con, Query(server="files", status="unknown"), 5)] == [3, 2, 1]
+    con.close()
+    assert verify(path).ok

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
 
 import click
 
-from dragoman.cli import output
+from dragoman.cli import audit_search, output
+from dragoman.cli.audit_search import STATUSES, row
 from dragoman.cli.group import Subcommands
 from dragoman.cli.options import Settings, common
 from dragoman.cli.table import show_table
 from dragoman.service import audit as service
-from dragoman.service.audit import AuditRecord, CallStory, Proof, full_name
-
-STATUSES = ("ok", "tool error", "refused", "denied", "expired", "failed", "cancelled", "unknown")
+from dragoman.service.audit import CallStory, Proof, full_name
 
 
 @click.group(cls=Subcommands, invoke_without_command=True)
@@ -24,6 +22,10 @@ def audit(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
         ctx.exit()
+
+
+for command in (audit_search.search, audit_search.export, audit_search.prune):
+    audit.add_command(command)
 
 
 @audit.command("tail")
@@ -40,7 +42,7 @@ def tail(settings: Settings, count: int, server: str | None, tool: str | None, t
     if settings.json:
         output.emit_json({"records": [record.for_json() for record in records]})
     elif records:
-        show_table(("TIME", "WHAT", "TOOL", "TIER", "CALL"), [_row(record) for record in records])
+        show_table(("TIME", "WHAT", "TOOL", "TIER", "CALL"), [row(record) for record in records])
     else:
         output.note("the audit has no such records" if server or tool or turn or status else "the audit is empty")
     if found.maybe_ran and status != "unknown" and not settings.json:
@@ -80,35 +82,17 @@ def _verified(proof: Proof) -> str:
         return "verified: the audit is empty"
     records = f"{proof.records} record{'' if proof.records == 1 else 's'}"
     writers = f"{proof.writers} writer{'' if proof.writers == 1 else 's'}"
-    return f"verified {records} of {writers}" + (f", up to {proof.up_to}" if proof.up_to else "")
+    text = f"verified {records} of {writers}" + (f", up to {proof.up_to}" if proof.up_to else "")
+    return text + (f"; {proof.pruned} pruned up to {proof.pruned_up_to}, the rest whole" if proof.pruned else "")
 
 
 def _show_faults(proof: Proof) -> None:
     for bad in proof.bad:
-        output.tell(f"writer {bad.writer}, record {bad.seq}: {bad.what}")
+        output.tell(str(bad))
     if proof.damage:
         output.tell(f"cannot be read to its end: {proof.damage}")
     where = f"{len(proof.bad)} of {proof.writers} chains" if proof.bad else "the file"
     output.error(f"the audit is broken: {where} in {proof.path}", "keep a copy of the file; the records before these are whole")
-
-
-def _row(record: AuditRecord) -> tuple[str, str, str, str, str]:
-    what = f"{record.event} {record.status}" if record.status else record.event
-    if record.verdict == "unknown":
-        what += " (unknown)"
-    last = record.call or f"by {record.principal or '?'}, {record.detail.get('how', '')}".removesuffix(", ")
-    return (_when(record.at), what, full_name(record), record.tier or "", last)
-
-
-def _when(at: float) -> str:
-    """Local time: today's without its date."""
-    try:
-        moment = time.localtime(at)
-    except (OverflowError, ValueError, OSError):
-        return str(at)
-    today = time.localtime()
-    same_day = (moment.tm_year, moment.tm_yday) == (today.tm_year, today.tm_yday)
-    return time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M", moment)
 
 
 def _show_story(story: CallStory) -> None:

@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("dragoman.cli.importcmd:import_", "Take over servers: import claude|cursor|vscode|FILE."),
     "status": ("dragoman.cli.status:status", "Every server: its tools, their tiers, its last check."),
     "tier": ("dragoman.cli.tier:tier", "Show or set the tier of a tool."),
-    "audit": ("dragoman.cli.audit:audit", "Read and verify the audit: audit tail | show | verify."),
+    "audit": ("dragoman.cli.audit:audit", "The audit: audit tail | show | search | verify | export | prune."),
     "policy": ("dragoman.cli.policy:policy", "Say what decides about a call: policy explain SERVER.TOOL."),
     "config": ("dragoman.cli.configcmd:config", "Show the configuration in use, or check it."),
 }

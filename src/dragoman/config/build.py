@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast, get_args
 
 from ..wire.tier import DEFAULT_TIER, Tier, is_tier
 from . import checks
 from .limits import check_servers
-from .model import AlertsConfig, BreakerConfig, ClientConfig, Config, Limits, PolicyConfig, ServerConfig, Source, ToolConfig
+from .model import (
+    AlertsConfig,
+    AuditConfig,
+    BreakerConfig,
+    ClientConfig,
+    Config,
+    Limits,
+    OnAuditFailure,
+    PolicyConfig,
+    ServerConfig,
+    Source,
+    ToolConfig,
+)
 from .table import Table
 
 # A key is moved from the second or third tuple to the first by whoever builds what it asks for.
 # REFUSED: protection, or a promise of who may do what. To load the file without it would be a lie.
 # INERT: only comfort or speed is lost, so the file is loaded with a warning.
-_TOP: Final = ("client", "servers", "policy", "alerts")
+_TOP: Final = ("client", "servers", "policy", "alerts", "audit")
 _TOP_REFUSED: Final = ("store", "principals")
 
 _POLICY: Final = ("approval_timeout_s", "retry_budget_per_turn", "concurrent", "allow_yes")
@@ -30,6 +42,7 @@ _TOOL_INERT: Final = ("preview",)
 
 _LIMITS: Final = ("result_bytes", "frame_bytes", "tools", "concurrent", "queue", "queue_s")
 _BREAKER: Final = ("failures", "open_s")
+_AUDIT: Final = ("keep_days", "max_mb", "on_failure")
 
 
 def build(values: dict[str, object], source: Source, *, project: bool) -> Config:
@@ -56,6 +69,7 @@ def build(values: dict[str, object], source: Source, *, project: bool) -> Config
         servers=servers,
         policy=_policy(top.table("policy")),
         alerts=_alerts(top.table("alerts"), warnings, project=project),
+        audit=_audit(top.table("audit"), warnings, project=project),
         warnings=tuple(warnings),
     )
 
@@ -268,3 +282,20 @@ def _alerts(table: Table, warnings: list[str], *, project: bool) -> AlertsConfig
         )
         return AlertsConfig()
     return AlertsConfig(webhook=webhook)
+
+
+def _audit(table: Table, warnings: list[str], *, project: bool) -> AuditConfig:
+    table.only(_AUDIT)
+    default = AuditConfig()
+    on_failure = table.text("on_failure") or default.on_failure
+    if on_failure not in get_args(OnAuditFailure):
+        raise table.error('expected "reads-only" or "stop"', "on_failure")
+    made = AuditConfig(
+        keep_days=table.integer("keep_days", default.keep_days, least=1),
+        max_mb=table.integer("max_mb", default.max_mb, least=10),
+        on_failure=cast(OnAuditFailure, on_failure),
+    )
+    if project and made != default:  # the audit is one for all configurations, and a folder must not make this user's forget
+        warnings.append(str(table.error("has no effect in a project file; it counts in your own file, or in one named by --config")))
+        return default
+    return made

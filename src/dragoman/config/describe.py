@@ -16,6 +16,7 @@ def describe(config: Config) -> dict[str, object]:
         "client": msgspec.to_builtins(config.client),
         "policy": msgspec.to_builtins(config.policy),
         "alerts": {"webhook": mask_address(config.alerts.webhook)} if config.alerts.webhook is not None else {},
+        "audit": msgspec.to_builtins(config.audit),
         "servers": {name: describe_server(server) for name, server in config.servers.items()},
         "warnings": list(config.warnings),
     }

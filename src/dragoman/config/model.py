@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from ..wire.tier import DEFAULT_TIER, Tier
 
 #: The path of a value in a file: table names, keys, and indexes of arrays.
 KeyPath = tuple[str | int, ...]
+
+OnAuditFailure = Literal["reads-only", "stop"]
 
 MIB: Final = 2**20
 
@@ -178,6 +180,20 @@ class AlertsConfig(msgspec.Struct, frozen=True):
     webhook: str | None = None
 
 
+class AuditConfig(msgspec.Struct, frozen=True):
+    """How long the audit is kept, and what goes on without it.
+
+    Attributes:
+        keep_days: Older records are pruned.
+        max_mb: What the database may hold (10**6 bytes); beyond it the oldest records are pruned.
+        on_failure: While the audit cannot be written: ``reads-only`` refuses what may change something, ``stop`` every call.
+    """
+
+    keep_days: int = 90
+    max_mb: int = 2_000
+    on_failure: OnAuditFailure = "reads-only"
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A whole configuration.
 
@@ -193,6 +209,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     servers: dict[str, ServerConfig] = {}
     policy: PolicyConfig = PolicyConfig()
     alerts: AlertsConfig = AlertsConfig()
+    audit: AuditConfig = AuditConfig()
     warnings: tuple[str, ...] = ()
 
 

@@ -18,6 +18,9 @@ from dragoman.wire.escape import escape_inline
 #: Bytes of one result, by server; ``None`` is no limit.
 ResultLimit = Callable[[str], int | None]
 
+#: Says why a call that needs no durable record may not go without one: the audit has stopped; ``None``: it may.
+Unrecorded = Callable[[Call], str | None]
+
 DEFAULT_RESULT_BYTES: Final = 1_000_000
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -27,14 +30,23 @@ class Dispatch:
 
     name = "dispatch"
 
-    def __init__(self, sink: AuditSink, clock: Clock, flights: Flights, result_limit: ResultLimit | None = None) -> None:
-        self._sink, self._clock, self._flights = sink, clock, flights
+    def __init__(
+        self,
+        sink: AuditSink,
+        clock: Clock,
+        flights: Flights,
+        result_limit: ResultLimit | None = None,
+        unrecorded: Unrecorded | None = None,
+    ) -> None:
+        self._sink, self._clock, self._flights, self._unrecorded = sink, clock, flights, unrecorded
         self._limit = result_limit if result_limit is not None else _default_limit
 
     async def __call__(self, call: Call, call_next: CallNext) -> Outcome:
         flight = self._flights.of(call)
         tier = call.tier
         if tier == "L0" or tier == "L1" or (call.adhoc and tier is None):
+            if self._unrecorded is not None and (why := self._unrecorded(call)) is not None:
+                raise _not_recorded(call, why, "see to the disk of the state folder, then start again")
             await self._sink.append(self._sending(call, {}))
             outcome = await self._send(call, call_next, flight)
         else:
@@ -67,12 +79,7 @@ class Dispatch:
         try:
             await self._sink.append_durably(self._sending(call, detail))
         except DragomanError as exc:
-            raise NotAllowed(
-                f"{shown} is {call.tier or 'L2'} and was not sent, because the audit cannot be written: {exc}",
-                layer=self.name,
-                hint=exc.hint or "see to the disk of the state folder, then call again",
-                server=call.server,
-            ) from exc
+            raise _not_recorded(call, str(exc), exc.hint or "see to the disk of the state folder, then call again") from exc
         try:
             return await self._send(call, call_next, flight)
         except DragomanError as exc:
@@ -108,6 +115,13 @@ class Dispatch:
         limit = self._limit(found.server)
         first = "sent" if found.tier in ("L0", "L1") else "sent after the grant was checked again and the record is on disk"
         return first if limit is None else f"{first}; results up to {megabytes(limit)}"
+
+
+def _not_recorded(call: Call, why: str, hint: str) -> NotAllowed:
+    shown = escape_inline(call.full_name)
+    tier = call.tier or ("ad hoc" if call.adhoc else "L2")
+    message = f"{shown} is {tier} and was not sent, because the audit cannot be written: {why}"
+    return NotAllowed(message, layer=Dispatch.name, hint=hint, server=call.server)
 
 
 def _default_limit(server: str) -> int:

@@ -13,7 +13,7 @@ from dragoman.policy.breaker import Break, BreakerRuleOf, Breakers
 from dragoman.policy.budget import Budget
 from dragoman.policy.bulkhead import TOTAL, Bulkhead, LaneRuleOf, Places
 from dragoman.policy.chain import Call, CallNext, Layer, Outcome, compose
-from dragoman.policy.dispatch import Dispatch, ResultLimit
+from dragoman.policy.dispatch import Dispatch, ResultLimit, Unrecorded
 from dragoman.policy.flights import Flights
 from dragoman.policy.label import Label
 from dragoman.policy.ports import Approver, AuditSink, Caller, InVain, Redact, Registry, Resolved
@@ -125,6 +125,7 @@ def build(
     approval_timeout_s: float = 300.0,
     in_vain: InVain | None = None,
     result_limit: ResultLimit | None = None,
+    unrecorded: Unrecorded | None = None,
     breaker_rule: BreakerRuleOf | None = None,
     lane_rule: LaneRuleOf | None = None,
     concurrent: int = TOTAL,
@@ -140,6 +141,7 @@ def build(
         redact: Takes secrets out of what the audit keeps and problems quote.
         in_vain: Says why asking for approval is pointless now (a server that is down).
         result_limit: Bytes of one result by server; by default 1 MB for all.
+        unrecorded: Says why a call of L0 or L1 may not go while the audit cannot be written.
         breaker_rule, lane_rule: By server: when it is left alone, and how many calls of it are made at one time.
         concurrent: Calls at one time, over all servers.
         retries_per_turn: Over all servers.
@@ -169,7 +171,7 @@ def build(
         "retry": Retry(shared.turns, flights, clock, in_vain=in_vain),
         "breaker": Break(shared.breakers),
         "bulkhead": Bulkhead(shared.places),
-        "dispatch": Dispatch(sink, clock, flights, result_limit),
+        "dispatch": Dispatch(sink, clock, flights, result_limit, unrecorded),
     }
     layers: list[Layer] = []
     for name, _ in ORDER:

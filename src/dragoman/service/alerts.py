@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dragoman.config import checks
+from dragoman.config.model import OnAuditFailure
 from dragoman.config.secrets import resolve
 from dragoman.errors import ConfigError
 from dragoman.runtime.alerts import AlertBook, OnAlert
@@ -34,11 +35,12 @@ def book(context: Context, on_alert: OnAlert | None) -> AlertBook:
     return AlertBook(on_alert, tellers=[Webhook(url)], redact=context.redactor.redact_text)
 
 
-def audit_stopped(sink: AlertSink) -> Callable[[StoreFailure], None]:
-    """Tells ``sink`` that the store takes no more records."""
+def audit_stopped(sink: AlertSink, then: OnAuditFailure = "reads-only") -> Callable[[StoreFailure], None]:
+    """Tells ``sink`` that the store takes no more records, and what ``[audit] on_failure`` makes of that."""
+    refused = "calls of L1 to L3 are refused, those of L0 go on without a record" if then == "reads-only" else "all calls are refused"
 
     def tell(failure: StoreFailure) -> None:
-        text = f"the audit has stopped: {failure.error}; calls of L2 and L3 are refused, others go on without a record until the next start"
+        text = f"the audit has stopped: {failure.error}; {refused} until the next start"
         sink(Alert(kind="audit stopped", text=text, at=failure.at))
 
     return tell

@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman._version import __version__
 from dragoman.config import checks
-from dragoman.config.model import Config, Limits, PolicyConfig, ServerConfig, ToolConfig
+from dragoman.config.model import Config, Limits, OnAuditFailure, PolicyConfig, ServerConfig, ToolConfig
 from dragoman.config.secrets import mask_server, resolve_server
 from dragoman.errors import ConfigError
 from dragoman.policy import stack
@@ -39,7 +39,7 @@ from dragoman.runtime.trace import Tap, logging_tap, wire_log
 from dragoman.service import alerts, trust
 from dragoman.service.context import Context
 from dragoman.service.credentials import Credentials
-from dragoman.service.plumbing import Plumbing
+from dragoman.service.plumbing import Plumbing, keep_of
 from dragoman.service.restarts import Wishes
 from dragoman.service.voices import OnLog, Voice
 from dragoman.transports.logfile import LogFile
@@ -98,7 +98,9 @@ class Host(runtime_host.Host):
         context = context or Context(path, env=env, cwd=cwd, named_by="Host.from_config")
         config = context.config
         book = alerts.book(context, on_alert)
-        plumbing = Plumbing(context.store_path, context.scope, on_failure=alerts.audit_stopped(book))
+        plumbing = Plumbing(
+            context.store_path, context.scope, on_failure=alerts.audit_stopped(book, config.audit.on_failure), keep=keep_of(config.audit)
+        )
 
         async def specs_later() -> None:
             for server in config.servers.values():
@@ -111,6 +113,7 @@ class Host(runtime_host.Host):
             approver=approver,
             layers=layers,
             policy=config.policy,
+            on_failure=config.audit.on_failure,
             options={
                 "name": config.client.name or "dragoman",
                 "version": config.client.version or __version__,
@@ -154,6 +157,7 @@ class Host(runtime_host.Host):
         approver: Approver | None = None,
         layers: Mapping[str, Sequence[Layer]] | None = None,
         policy: PolicyConfig = _USUAL,
+        on_failure: OnAuditFailure = "reads-only",
         **parts: Any,
     ) -> Host:
         questions = Withdrawable(approver) if approver is not None else None
@@ -168,6 +172,7 @@ class Host(runtime_host.Host):
                 endpoint=host.dispatch,
                 in_vain=lambda call: host.obstacle(call.server),
                 result_limit=host.result_limit,
+                unrecorded=lambda call: plumbing.refuses(call.tier, on_failure),
                 breaker_rule=rules.breaker,
                 lane_rule=rules.lane,
                 concurrent=policy.concurrent,

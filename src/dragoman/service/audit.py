@@ -14,10 +14,12 @@ from dragoman.config.checks import server_name
 from dragoman.errors import ConfigError
 from dragoman.policy.names import some
 from dragoman.service.context import Context
-from dragoman.service.plumbing import Plumbing
+from dragoman.service.plumbing import Plumbing, keep_of
 from dragoman.store import queries
+from dragoman.store.prune import Pruned
 from dragoman.store.records import AuditRecord, CallStory, iso
 from dragoman.store.schema import open_read_only
+from dragoman.store.search import Query
 from dragoman.store.verify import BadRecord
 from dragoman.store.verify import verify as verify_file
 
@@ -31,6 +33,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         up_to: When the last record was written (UTC); ``None`` for an empty audit.
         bad: The first bad record of each writer.
         damage: The file could not be read to its end.
+        pruned: Records that are gone from the beginnings of the chains; the last of them was written at ``pruned_up_to`` (UTC).
     """
 
     path: str
@@ -40,6 +43,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     up_to: str | None
     bad: list[BadRecord]
     damage: str | None
+    pruned: int = 0
+    pruned_up_to: str | None = None
 
     def for_json(self) -> dict[str, Any]:
         """As ``audit verify --json`` shows it."""
@@ -125,6 +130,39 @@ async def show(context: Context, call: str) -> CallStory:
     raise ConfigError(f"the audit knows no call {call!r}", hint=hint)
 
 
+async def search(context: Context, query: Query, limit: int = 20) -> list[AuditRecord]:
+    """The newest records that match, newest first."""
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        return await plumbing.store.search(by_full_name(query), limit)
+    finally:
+        await plumbing.close()
+
+
+def by_full_name(query: Query) -> Query:
+    """With ``server.tool`` as a tool taken apart."""
+    if query.tool is None or query.server is not None or "." not in query.tool:
+        return query
+    server, _, tool = query.tool.partition(".")
+    return msgspec.structs.replace(query, server=server, tool=tool)
+
+
+async def prune(context: Context, *, dry_run: bool = False) -> Pruned:
+    """Prune what ``[audit]`` of the configuration does not keep, or only say what that would be.
+
+    Raises:
+        DragomanError: The audit is broken; nothing more is pruned.
+    """
+    keep = keep_of(context.config.audit)
+    plumbing = Plumbing(context.store_path)
+    await plumbing.open()
+    try:
+        return await (plumbing.store.foresee(keep) if dry_run else plumbing.store.prune(keep))
+    finally:
+        await plumbing.close()
+
+
 async def verify(context: Context) -> Proof:
     """Recompute every chain.
 
@@ -141,6 +179,8 @@ async def verify(context: Context) -> Proof:
         up_to=await asyncio.to_thread(_last, context) if report.records and report.damage is None else None,
         bad=report.bad,
         damage=report.damage,
+        pruned=report.pruned,
+        pruned_up_to=iso(report.pruned_up_to) if report.pruned_up_to is not None else None,
     )
 
 
@@ -153,4 +193,4 @@ def _last(context: Context) -> str | None:
     return iso(found[-1].at) if found and isinstance(found[-1].at, float) else None
 
 
-__all__ = ["AuditRecord", "CallStory", "Proof", "Tail", "full_name", "show", "tail", "verify"]
+__all__ = ["AuditRecord", "CallStory", "Proof", "Pruned", "Query", "Tail", "full_name", "prune", "search", "show", "tail", "verify"]

@@ -16,14 +16,17 @@ from pathlib import Path
 
 import msgspec
 
+from dragoman.config.model import AuditConfig, OnAuditFailure
 from dragoman.errors import ConfigError, DragomanError
 from dragoman.policy.ports import AuditEvent
 from dragoman.runtime.gauges import Gauge, Seen, Vitals, vitals
+from dragoman.store.prune import Keep
 from dragoman.store.records import AuditEntry, BreakerRow, Catalog, Check, Health, KnownEra, StoreFailure, Writer
 from dragoman.store.sqlite import SqliteStore
 from dragoman.transports.footprint import resident_bytes
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN, Era
+from dragoman.wire.tier import Tier
 
 log = logging.getLogger("dragoman")
 
@@ -35,10 +38,13 @@ class Plumbing:
         path: The database file.
         scope: The configuration whose servers are written about; see :mod:`dragoman.service.scopes`.
         on_failure: Is told, once and on the event loop, when ordinary records can no longer be written.
+        keep: What of the audit is not pruned while it is open; ``None``: all of it.
     """
 
-    def __init__(self, path: Path, scope: str = "", on_failure: Callable[[StoreFailure], None] | None = None) -> None:
-        self._path, self._scope, self._on_failure = path, scope, on_failure
+    def __init__(
+        self, path: Path, scope: str = "", on_failure: Callable[[StoreFailure], None] | None = None, keep: Keep | None = None
+    ) -> None:
+        self._path, self._scope, self._on_failure, self._keep = path, scope, on_failure, keep
         self._store: SqliteStore | None = None
 
     @property
@@ -62,7 +68,7 @@ class Plumbing:
         if self._store is not None:
             return
         try:
-            self._store = await SqliteStore.open(self._path, on_failure=self._on_failure)
+            self._store = await SqliteStore.open(self._path, on_failure=self._on_failure, keep=self._keep)
         except DragomanError as exc:
             if self._path.is_dir() or not os.access(self._path if self._path.exists() else self._path.parent, os.W_OK):
                 raise ConfigError(str(exc), hint="set DRAGOMAN_HOME to a folder you can write") from exc
@@ -73,6 +79,13 @@ class Plumbing:
         store, self._store = self._store, None
         if store is not None:
             await store.close()
+
+    def refuses(self, tier: Tier | None, on_failure: OnAuditFailure) -> str | None:
+        """Why a call of ``tier`` may not go while the audit cannot be written; calls without tiers are as L0."""
+        failure = self._store.failure if self._store is not None else None
+        if failure is None or (on_failure == "reads-only" and tier in ("L0", None)):
+            return None
+        return failure.error
 
     # --- AuditSink ----------------------------------------------------------------------------------------------
 
@@ -171,6 +184,11 @@ def _entry(event: AuditEvent) -> AuditEntry:
         status=event.status,
         detail=event.detail,
     )
+
+
+def keep_of(config: AuditConfig) -> Keep:
+    """What the store prunes by the configuration."""
+    return Keep(days=config.keep_days, max_bytes=config.max_mb * 1_000_000)
 
 
 def person() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from dragoman.store.prune import Keep, Pruned
 from dragoman.store.records import (
     AuditEntry,
     AuditRecord,
@@ -17,6 +18,7 @@ from dragoman.store.records import (
     TrustedCommand,
     Writer,
 )
+from dragoman.store.search import Query
 
 
 class AuditLog(Protocol):
@@ -79,6 +81,18 @@ class Store(AuditLog, Protocol):
 
     async def show(self, call: str) -> CallStory:
         """All records of one call and its verdict; no records and ``never left`` for an id nobody wrote down."""
+        ...
+
+    async def search(self, query: Query, limit: int) -> list[AuditRecord]:
+        """The newest ``limit`` records that match, newest first."""
+        ...
+
+    async def prune(self, keep: Keep) -> Pruned:
+        """Prune to the end; calls are written in between."""
+        ...
+
+    async def foresee(self, keep: Keep) -> Pruned:
+        """What pruning would take away now; by size it is an estimate."""
         ...
 
     # health and catalogs

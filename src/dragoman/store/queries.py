@@ -32,7 +32,7 @@ def tail(con: sqlite3.Connection, n: int = 20, **filters: str | None) -> list[Au
     else:
         found = _last(con, n, wanted)
     found.sort(key=lambda row: -row[0])
-    return [_judged(con, _record(row[1:])) for row in found[: max(n, 0)]][::-1]
+    return [judged(con, record_of(row[1:])) for row in found[: max(n, 0)]][::-1]
 
 
 def maybe_ran(con: sqlite3.Connection) -> int:
@@ -57,6 +57,13 @@ def _last(con: sqlite3.Connection, n: int, wanted: dict[str, str], condition: st
     return con.execute(sql, (*values, *wanted.values(), max(n, 0))).fetchall()
 
 
+def orphans(con: sqlite3.Connection) -> list[int]:
+    """The places of the last *sending* of each call that has no end, and whose writer is gone."""
+    gone = _gone(con)
+    sql = "SELECT n FROM sent WHERE writer IN (SELECT value FROM json_each(?))"
+    return [n for (n,) in con.execute(sql, (_json(gone),))] if gone else []
+
+
 def _gone(con: sqlite3.Connection) -> list[str]:
     """Writers of calls without an end that write no more; on another host they cannot be looked at, and count as gone."""
     if schema_version(con) < HAS_SENT:
@@ -64,7 +71,7 @@ def _gone(con: sqlite3.Connection) -> list[str]:
     return [writer for (writer,) in con.execute("SELECT DISTINCT writer FROM sent").fetchall() if not _alive(con, writer)]
 
 
-def _judged(con: sqlite3.Connection, record: AuditRecord) -> AuditRecord:
+def judged(con: sqlite3.Connection, record: AuditRecord) -> AuditRecord:
     """With a verdict, if it is the *sending* of a call that has no end."""
     if record.event != "sending" or schema_version(con) < HAS_SENT:
         return record
@@ -80,7 +87,7 @@ def _alive(con: sqlite3.Connection, writer: str) -> bool:
 
 def show(con: sqlite3.Connection, call: str) -> CallStory:
     """Everything written about ``call``, and its verdict."""
-    records = [_record(row) for row in con.execute(f"{_SELECT} WHERE call = ? ORDER BY n", (call,))]
+    records = [record_of(row) for row in con.execute(f"{_SELECT} WHERE call = ? ORDER BY n", (call,))]
     return CallStory(call=call, verdict=_verdict(con, records), records=records)
 
 
@@ -108,7 +115,7 @@ def _verdict(con: sqlite3.Connection, records: list[AuditRecord]) -> str:
     return "waiting" if alive else "never left"
 
 
-def _record(row: tuple[Any, ...]) -> AuditRecord:
+def record_of(row: tuple[Any, ...]) -> AuditRecord:
     """A row as a record.  A broken ``detail`` is shown as such: finding out who broke it is verify's business."""
     fields = dict(zip(Row._fields, row, strict=True))
     fields.pop("v")

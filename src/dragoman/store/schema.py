@@ -80,9 +80,24 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO pins SELECT '', server, kind, name, hash, definition, first_seen, state FROM old_pins",
         "DROP TABLE old_pins",
     ),
+    (
+        # All that a search can ask for but texts, in the order of writing: appended to, never sorted into, and a fifth of the audit
+        # to read through. One index per column would find rare values sooner, and cost every append its place in each.
+        "CREATE INDEX audit_facets ON audit (n, at, event, server, tool, tier, status, principal, turn)",
+        # How far the index of texts reaches. It is made where SQLite has FTS5, and only when there is time: see store/texts.py.
+        "CREATE TABLE texts_upto (id INTEGER PRIMARY KEY CHECK (id = 1), n INTEGER NOT NULL)",
+        "INSERT INTO texts_upto VALUES (1, 0)",
+        # Where the chain of a writer begins since its oldest records were pruned: after record seq, which had this hash and time. The
+        # chains of writers that are gone and have no records left are one row, with an empty name: see store/prune.py.
+        """CREATE TABLE anchors (
+            writer TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID""",
+        "CREATE INDEX audit_pruned ON audit (n) WHERE event = 'pruned'",
+    ),
 )
 #: From this version on there is a table of calls that have no end yet.
 HAS_SENT = 2
+#: From this version on records may be searched and pruned.
+HAS_ANCHORS = 4
 
 T = TypeVar("T")
 

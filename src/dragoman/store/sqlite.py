@@ -14,8 +14,9 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from dragoman.clock import Clock, SystemClock
-from dragoman.store import queries, tables
+from dragoman.store import prune, queries, tables
 from dragoman.store.jobs import Job, Reply
+from dragoman.store.prune import Keep, Pruned
 from dragoman.store.records import (
     AuditEntry,
     AuditRecord,
@@ -29,6 +30,7 @@ from dragoman.store.records import (
     Writer,
 )
 from dragoman.store.schema import store_error
+from dragoman.store.search import Query, search
 from dragoman.store.worker import Worker
 
 MAX_QUEUED = 10_000
@@ -53,6 +55,7 @@ class SqliteStore:
         linger_s: float = LINGER_S,
         patience_s: float = 10.0,
         on_failure: Callable[[StoreFailure], None] | None = None,
+        keep: Keep | None = None,
     ) -> SqliteStore:
         """Open or make the file, and bring its schema up to date.
 
@@ -61,12 +64,14 @@ class SqliteStore:
             linger_s: How long an ordinary record may wait for others, to be written in one transaction with them.
             patience_s: How long opening, durable records, questions and a full queue wait for a lock that another program holds.
             on_failure: Is told, once and on the event loop, when ordinary records can no longer be written; without it that is logged.
+            keep: What the thread prunes, soon after opening and then every hour; ``None``: nothing.
 
         Raises:
             DragomanError: It cannot be used; the message says why.
         """
         tell = _on_this_loop(on_failure) if on_failure is not None else None
-        worker = Worker(path, clock or SystemClock(), max_queued=max_queued, linger_s=linger_s, patience_s=patience_s, on_failure=tell)
+        limits = {"linger_s": linger_s, "patience_s": patience_s}
+        worker = Worker(path, clock or SystemClock(), max_queued=max_queued, on_failure=tell, keep=keep, **limits)
         opened = Reply()
         worker.start(opened)
         try:
@@ -174,6 +179,25 @@ class SqliteStore:
 
     async def show(self, call: str) -> CallStory:
         return await self._read(lambda con: queries.show(con, call))
+
+    async def search(self, query: Query, limit: int) -> list[AuditRecord]:
+        return await self._read(lambda con: [queries.judged(con, record) for record in search(con, query, limit)])
+
+    async def prune(self, keep: Keep) -> Pruned:
+        now, total, up_to = self._worker.clock.now(), 0, None
+
+        def step(con: sqlite3.Connection) -> AuditEntry | None:
+            note = prune.step(con, keep, now)
+            self._worker.noting(con, note)
+            return note
+
+        while (note := await self._write(step)) is not None:
+            total, up_to = total + note.detail["records"], note.detail["up_to"]
+        return Pruned(records=total, up_to=up_to)
+
+    async def foresee(self, keep: Keep) -> Pruned:
+        now = self._worker.clock.now()
+        return await self._read(lambda con: prune.foresee(con, keep, now))
 
     # --- health and catalogs --------------------------------------------------------------------------------------
 

@@ -3,10 +3,12 @@
 It finds edited, missing, added and reordered records, and, by the ``heads`` table, chains cut at the end.  It cannot find
 a writer whose records, head and name were all removed, nor a chain that somebody who can write the file cut or recomputed
 together with its head: that takes a copy of the heads in another place.  Memory grows with the writers, not with the records.
+Where the oldest records were pruned, a chain begins at its anchor, and the last record *pruned* vouches for all anchors.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from typing import Any
 import msgspec
 
 from dragoman.errors import ConfigError, DragomanError
-from dragoman.store.chain import COLUMNS, VERSION, Row, genesis, record_hash
-from dragoman.store.schema import APPLICATION_ID, MIGRATIONS, in_words, newer, open_read_only, schema_version
+from dragoman.store.chain import COLUMNS, VERSION, Row, canonical_json, genesis, record_hash
+from dragoman.store.schema import APPLICATION_ID, HAS_ANCHORS, MIGRATIONS, in_words, newer, open_read_only, schema_version
 
 _INTS, _FLOATS = {"seq", "v"}, {"at"}
 _OPTIONAL = {"turn", "principal", "server", "tool", "tier", "attempt", "status"}
@@ -24,6 +26,8 @@ _TYPES: tuple[tuple[type, ...], ...] = tuple(
     + ((type(None),) if name in _OPTIONAL else ())
     for name in Row._fields
 )
+#: Stands for the writer where the anchors as a whole are not as they were written.
+ANCHORS = "(anchors)"
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -35,16 +39,23 @@ class BadRecord(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
     def __str__(self) -> str:
+        if self.writer == ANCHORS:
+            return f"where the chains begin since records were pruned: {self.what}"
         return f"writer {self.writer}, record {self.seq}: {self.what}"
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``damage`` is set where the file itself could not be read to its end; then ``bad`` may be incomplete."""
+    """``damage`` is set where the file itself could not be read to its end; then ``bad`` may be incomplete.
+
+    ``pruned`` records are gone from the beginnings of the chains, the last of them of the time ``pruned_up_to``.
+    """
 
     path: str
     records: int
     writers: int
     bad: list[BadRecord]
+    pruned: int = 0
+    pruned_up_to: float | None = None
     damage: str | None = None
 
     @property
@@ -52,13 +63,48 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
         return not self.bad and self.damage is None
 
 
-class _Check:
-    """What is known of the chains while reading on: place and hash expected next, and first faults."""
+def anchors_digest(con: sqlite3.Connection) -> str:
+    """SHA-256 over all anchors, as a record *pruned* keeps it."""
+    return hashlib.sha256(canonical_json(con.execute("SELECT writer, seq, hash, at FROM anchors ORDER BY writer").fetchall())).hexdigest()
 
-    def __init__(self) -> None:
+
+class Chains:
+    """What is known of the chains while reading on: place and hash expected next, and first faults; at first, their anchors."""
+
+    def __init__(self, con: sqlite3.Connection | None = None) -> None:
         self.records = 0
+        self.pruned, self._anchored = 0, False
+        self.pruned_up_to: float | None = None
         self.chains: dict[str, tuple[int, str]] = {}
         self.bad: dict[str, BadRecord] = {}
+        self._con = con if con is not None and schema_version(con) >= HAS_ANCHORS else None
+        if self._con is not None:
+            anchors = self._con.execute("SELECT writer, seq, hash, at FROM anchors").fetchall()
+            self._anchored = bool(anchors)
+            for writer, seq, hash_, at in anchors:
+                if not isinstance(seq, int) or not isinstance(hash_, str) or not isinstance(at, float):
+                    self.fault(str(writer), 0, "edited (its anchor has a value of the wrong type)")
+                    continue
+                self.pruned += seq
+                self.pruned_up_to = at if self.pruned_up_to is None else max(self.pruned_up_to, at)
+                if writer:
+                    self.chains[writer] = (seq, hash_)
+
+    def anchor_fault(self) -> BadRecord | None:
+        """What is wrong with the anchors: the last record *pruned* is not about them."""
+        if self._con is None:
+            return None
+        row = self._con.execute("SELECT detail FROM audit WHERE event = 'pruned' ORDER BY n DESC LIMIT 1").fetchone()
+        told = None
+        if row is not None:
+            try:
+                told = msgspec.json.decode(row[0], type=dict[str, Any]).get("anchors_sha256")
+            except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+                told = "unreadable"
+        if told == anchors_digest(self._con) or (told is None and not self._anchored):
+            return None
+        what = "edited (the last pruning wrote down others)" if told is not None else "made up (no pruning was written down)"
+        return BadRecord(writer=ANCHORS, seq=0, what=what)
 
     def fault(self, writer: str, seq: int, what: str) -> None:
         self.bad.setdefault(writer, BadRecord(writer=writer, seq=seq, what=what))
@@ -106,13 +152,13 @@ class _Check:
 def verify(path: Path | str) -> VerifyReport:
     """Check every chain in the file at ``path``; safe beside live writers.  A file that is not there is an empty audit.
 
-    Blocks (about 10 s for 1,000,000 records): async callers use a thread.
+    Blocks (about 7 s for 1,000,000 records): async callers use a thread.
 
     Raises:
         ConfigError: There is nothing to check here: no regular file, or one of a newer Dragoman.  Whatever else is wrong is
             in the report.
     """
-    path, check, damage = Path(path), _Check(), None
+    path, check, damage = Path(path), Chains(), None
     con: sqlite3.Connection | None = None
     try:
         if path.exists():
@@ -120,6 +166,7 @@ def verify(path: Path | str) -> VerifyReport:
             con.execute("BEGIN")  # one snapshot for records and heads
             damage = _schema_fault(con, path)
             if damage is None and schema_version(con):
+                check = Chains(con)
                 _read(con, check)
     except ConfigError:
         raise
@@ -129,7 +176,15 @@ def verify(path: Path | str) -> VerifyReport:
         if con is not None:
             con.close()
     bad = sorted(check.bad.values(), key=lambda fault: fault.writer)
-    return VerifyReport(path=str(path), records=check.records, writers=len(check.chains.keys() | check.bad.keys()), bad=bad, damage=damage)
+    return VerifyReport(
+        path=str(path),
+        records=check.records,
+        writers=len((check.chains.keys() | check.bad.keys()) - {ANCHORS}),
+        bad=bad,
+        pruned=check.pruned,
+        pruned_up_to=check.pruned_up_to,
+        damage=damage,
+    )
 
 
 def _schema_fault(con: sqlite3.Connection, path: Path) -> str | None:
@@ -143,12 +198,13 @@ def _schema_fault(con: sqlite3.Connection, path: Path) -> str | None:
         raise newer(path, version, len(MIGRATIONS))
     if version < 1:
         return f"schema version {version}, this Dragoman knows versions 1 to {len(MIGRATIONS)}"
-    if missing := {"audit", "heads", "writers"} - names:
+    needed = {"audit", "heads", "writers", "anchors"} if version >= HAS_ANCHORS else {"audit", "heads", "writers"}
+    if missing := needed - names:
         return f"table {', '.join(sorted(missing))} was removed"
     return None
 
 
-def _read(con: sqlite3.Connection, check: _Check) -> None:
+def _read(con: sqlite3.Connection, check: Chains) -> None:
     last = -(2**63)
     while True:
         try:
@@ -165,6 +221,8 @@ def _read(con: sqlite3.Connection, check: _Check) -> None:
             con.text_factory = str
             check.record(tuple(values))
             last = n
+    if (unvouched := check.anchor_fault()) is not None:
+        check.fault(unvouched.writer, unvouched.seq, unvouched.what)
     heads = set()
     for writer, seq, hash_ in con.execute("SELECT writer, seq, hash FROM heads"):
         heads.add(writer)

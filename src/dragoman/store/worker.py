@@ -27,7 +27,9 @@ import msgspec
 from dragoman.clock import Clock
 from dragoman.errors import DragomanError
 from dragoman.store.chain import COLUMNS, Row, genesis, seal
+from dragoman.store.chores import Chores
 from dragoman.store.jobs import Job, Reply, Run
+from dragoman.store.prune import Keep
 from dragoman.store.records import AuditEntry, StoreFailure
 from dragoman.store.schema import in_words, is_busy, open_database, store_error
 from dragoman.store.writers import this_writer
@@ -53,6 +55,7 @@ class Worker:
         linger_s: float,
         patience_s: float,
         on_failure: Callable[[StoreFailure], None] | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self._on_failure = on_failure
         self.path, self.clock, self.max_queued = Path(os.path.abspath(path)), clock, max_queued
@@ -67,7 +70,9 @@ class Worker:
         self._stopping = self._ended = self._registered = False
         self._give_up_at = float("inf")
         self._head = (0, genesis(self.writer.writer))
+        self._next_head = self._head  # once the open transaction is committed
         self._full = False
+        self._chores = Chores(self.path, clock, keep)
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._main, name="dragoman-store", daemon=True)
 
@@ -170,7 +175,9 @@ class Worker:
         self._con, self._inode = connection, (stat.st_dev, stat.st_ino)
         self._opened.settle()
         while True:
-            self._wake.wait()
+            if not self._wake.wait(self._chores.wait_s()):
+                self._do_chore()
+                continue
             if not self._urgent.is_set():
                 self._urgent.wait(self._linger_s)
             self._wake.clear()
@@ -217,17 +224,29 @@ class Worker:
                 job.reply.settle()
             return None
 
+    def _do_chore(self) -> None:
+        if self._failure is not None:  # everybody was told
+            return self._chores.rest()
+        try:
+            self._in_transaction(lambda con: self.noting(con, self._chores.step(con)))
+        except Exception as exc:
+            self._chores.failed(exc)
+        return None
+
+    def noting(self, con: sqlite3.Connection, note: AuditEntry | None) -> None:
+        """Add a record about what a transaction does to the chain, inside of it."""
+        if note is not None:
+            self._insert(con, [note])
+
     def _commit(self, batch: list[AuditEntry | Job]) -> list[Job]:
         full = any(isinstance(item, Job) for item in batch)
         if full != self._full:
             self._con.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
             self._full = full
         jobs: list[Job] = []
-        seq, prev = self._head
 
         def insert(con: sqlite3.Connection) -> None:
-            nonlocal seq, prev
-            rows: list[Row] = []
+            entries: list[AuditEntry] = []
             for item in batch:
                 entry = item.entry if isinstance(item, Job) else item
                 # Looked at again with the lock in hand: the caller may have given up while we waited for it.
@@ -235,18 +254,20 @@ class Worker:
                     continue
                 if isinstance(item, Job):
                     jobs.append(item)
-                rows.append(row := seal(entry, self.writer.writer, seq + 1, prev))
-                seq, prev = row.seq, row.hash
-            if rows:
-                self._insert(con, rows)
+                entries.append(entry)
+            if entries:
+                self._insert(con, entries)
 
         self._in_transaction(insert)
-        # Only a commit moves the head: a batch that is tried again gets the same places in the chain.
-        self._registered = self._registered or seq > 0
-        self._head = (seq, prev)
         return jobs
 
-    def _insert(self, con: sqlite3.Connection, rows: list[Row]) -> None:
+    def _insert(self, con: sqlite3.Connection, entries: list[AuditEntry]) -> None:
+        seq, prev = self._head
+        rows: list[Row] = []
+        for entry in entries:
+            rows.append(row := seal(entry, self.writer.writer, seq + 1, prev))
+            seq, prev = row.seq, row.hash
+        self._next_head = (seq, prev)
         if not self._registered:
             con.execute(_WRITER, msgspec.structs.astuple(self.writer))
         con.executemany(_INSERT, rows)
@@ -258,9 +279,12 @@ class Worker:
             # SQLite would go on writing into the file that nobody can find any more.
             raise store_error(f"store {self.path} was replaced or deleted while in use", "start again")
         self._con.execute("BEGIN IMMEDIATE")
+        self._next_head = self._head
         try:
             result = run(self._con)
             self._con.execute("COMMIT")
+            # Only a commit moves the head: a batch that is tried again gets the same places in the chain.
+            self._head, self._registered = self._next_head, self._registered or self._next_head[0] > 0
             return result
         except BaseException:
             if self._con.in_transaction:
