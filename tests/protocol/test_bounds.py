@@ -6,11 +6,11 @@ import pytest
 
 from dragoman.protocol.bounds import LOOK, SAMPLE, Bound
 from dragoman.protocol.connection import Connection
-from dragoman.protocol.events import ResponseUnreadable, ResultReceived
+from dragoman.protocol.events import HandshakeFailed, ResponseUnreadable, ResultReceived
 from dragoman.protocol.lines import Discarded, LineSplitter
 from dragoman.protocol.sse import SseDiscarded, SseParser
 from dragoman.protocol.websocket import FrameReader
-from tests.protocol.peers import feed, kinds, open_client, others, sent
+from tests.protocol.peers import feed, kinds, new_client, open_client, others, sent
 
 MIB = 1 << 20
 
@@ -90,7 +90,7 @@ def test_answer_may_be_as_long_as_its_call_wants_and_a_listing_as_long_as_any() 
     assert longest(f'{{"error":{{"data":"x", "id":{any_}') is None  # the id comes last: one that waits may be as long as any
     assert longest(f'{{"id":{any_},"result":{{') is None
     assert longest('{"id":"of nobody","result":{') == MIB
-    assert longest('{"id":7,"method":"sampling/createMessage","params":{"result":') is None
+    assert longest('{"id":7,"method":"sampling/createMessage","params":{"result":') == 16 * MIB
     assert longest('[{"id":') is None
     assert longest("2026-12-01 a log line on the wrong stream") == MIB
 
@@ -122,3 +122,16 @@ def test_result_that_is_too_long_for_its_call_ends_that_call_and_is_no_violation
     events = client.events()
     assert kinds(events) == []
     assert events == [ResponseUnreadable(read_away, f"the answer is {10**8} bytes, limit 1000", 10**8, 1_000)]
+
+
+def test_server_that_says_megabytes_about_itself_is_refused() -> None:
+    """Our choice: 1 MB; its name and its instructions are kept as long as it is connected."""
+    client = new_client(("2025-11-25",))
+    client.begin()
+    info = {"name": "s", "version": "1"}
+    result = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info, "instructions": "x" * MIB}
+    events = feed(client, {"id": 1, "result": result})
+    (failed,) = [event for event in events if isinstance(event, HandshakeFailed)]
+    assert f"limit {MIB}" in str(failed.error)
+    assert failed.error.hint is not None
+    assert "instructions" in failed.error.hint

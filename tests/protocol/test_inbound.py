@@ -299,3 +299,15 @@ def test_answer_that_lost_its_first_byte_still_ends_its_request() -> None:
     client = waiting()
     client.receive(b'"jsonrpc":"2.0","id":2,"result":5}')
     assert [type(event) for event in others(client.events())] == [ResponseUnreadable]
+
+
+def test_broken_answer_that_is_very_long_ends_its_request_and_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mending reads with Python's own reader: a hundred megabytes would stop everything else for half a minute."""
+    monkeypatch.setattr(inbound, "_MAX_MENDED", 1_000)
+    long = b'{"jsonrpc":"2.0","id":7,"result":[NaN, "' + b"x" * 1_000 + b'"]}'
+    assert recover(long[:900] + b'"]}').messages
+    found = recover(long)
+    assert not found.messages
+    assert [one.request_id for one in found.unreadable] == [7]
+    assert "too long to be mended" in found.unreadable[0].reason
+    assert recover(b"noise " * 1_000).notes == (("noise", "not a JSON-RPC message"),)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.clock import FakeClock
-from dragoman.runtime.caching import MAX_BYTES, MAX_TTL_S, ResultCache
+from dragoman.runtime.caching import MAX_BYTES, MAX_TTL_S, ResultCache, is_within, outers
 from tests.runtime.fakes import ECHO, FakeServer, Json, client, turns, words
 
 METHODS: dict[str, Json] = {
@@ -269,3 +271,9 @@ async def test_legacy_server_is_asked_each_time() -> None:
         await mine.list_tools()
         await mine.list_tools()
         assert server.methods().count("tools/list") == 2
+
+
+@given(st.text("a/:", max_size=8), st.text("a/:", max_size=8))
+def test_what_a_uri_is_within_can_be_looked_up(uri: str, outer: str) -> None:
+    """A subscription to thousands of resources looks each notice up instead of trying all of them."""
+    assert (outer in set(outers(uri))) == is_within(uri, outer)

@@ -20,7 +20,9 @@ from dragoman.protocol.inbound import begins, response_id
 from dragoman.protocol.pending import Entry, PendingTable
 from dragoman.wire.envelope import INVALID_REQUEST, Envelope, ErrorBody, RequestId, decode_error, decode_plain_error
 
+MAX_HANDSHAKE: Final = 1 << 20  # of what a server says about itself, its instructions included
 _ENVELOPE: Final = 4096  # what a message may have beyond its result: an id, white space, members of the server's own
+_UNASKED: Final = 16 << 20  # of a request or a notice of theirs; the longest ones carry a picture
 _STRAY: Final = 1 << 20  # of a long message that is none of ours: log text on the wrong stream, an answer that nobody asked for
 
 
@@ -89,7 +91,7 @@ class Answers:
 
     def _take_result(self, request_id: RequestId, entry: Entry, result: Raw, message: bytes | bytearray) -> None:
         if entry.max_bytes is not None and (size := len(memoryview(result))) > entry.max_bytes:
-            self._unreadable(request_id, False, f"the answer is {size} bytes, limit {entry.max_bytes}", size, entry.max_bytes)
+            self._unreadable(request_id, entry.handshake, f"the answer is {size} bytes, limit {entry.max_bytes}", size, entry.max_bytes)
         elif entry.handshake and self._handshake is not None:
             if flaw := self._handshake.on_result(request_id, result):
                 self._violation("out-of-range", f"a part of the handshake was left out: {flaw}", message)
@@ -104,7 +106,7 @@ class Answers:
         """
         kind, stated = begins(head)
         if kind != "answer":
-            return _STRAY if kind == "noise" else None
+            return _UNASKED if kind == "request" else _STRAY if kind == "noise" else None
         request_id = via if stated is None else stated
         if request_id is None:
             most = self._pending.longest()
@@ -125,7 +127,7 @@ class Answers:
         own = None if entry is None else entry.max_bytes
         if own is None or size <= own:
             own = None
-            what = f"limit {limit} (frame_limit)" if size > limit else "which answers nothing that was asked"
+            what = f"limit {limit} (frame_limit)" if size > limit else f"limit {_UNASKED} for what is no answer"
             self._violation("oversized", f"a message of {size} bytes, {what}", head)
         if request_id is not None:
             most = limit if own is None else own
@@ -168,7 +170,7 @@ class Answers:
 
     def _unreadable(self, request_id: RequestId, handshake: bool, reason: str, size: int | None, max_bytes: int | None = None) -> None:
         if handshake and self._handshake is not None:
-            self._handshake.on_unreadable(request_id, reason, size)
+            self._handshake.on_unreadable(request_id, reason, size, max_bytes)
         else:
             self._emit(ResponseUnreadable(request_id, reason, size, max_bytes))
 

@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw
 
 from dragoman.errors import DragomanError, LocalProtocolError
 from dragoman.protocol.actions import STDIO, Action, Close, CloseStream, Send, Session, SetTimer, Traits
-from dragoman.protocol.answers import Answers
+from dragoman.protocol.answers import MAX_HANDSHAKE, Answers
 from dragoman.protocol.asks import Asks
 from dragoman.protocol.events import (
     SAMPLE,
@@ -332,7 +332,7 @@ class Connection:
 
     def send_handshake(self, method: str, params: Mapping[str, Any], revision: str) -> RequestId:
         """Send ``server/discover`` or ``initialize``: the only requests before a revision is agreed on."""
-        request_id = self._pending.open(method, handshake=True)
+        request_id = self._pending.open(method, handshake=True, max_bytes=MAX_HANDSHAKE)
         modern = method == "server/discover"
         stamp = self._make_stamp(revision, modern)
         body = stamp.params(params, None, None)

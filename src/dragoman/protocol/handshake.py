@@ -152,16 +152,16 @@ class ClientHandshake:
         """A refusal of one of our two requests; ``status`` is HTTP's, where it was not one of success."""
         self._refused(request_id, Refusal(error.message, status=status, error=error))
 
-    def on_unreadable(self, request_id: RequestId, reason: str, size: int | None) -> None:
-        """Bytes arrived that answer one of our two requests and are no use; ``size`` is set when they were over the frame limit."""
+    def on_unreadable(self, request_id: RequestId, reason: str, size: int | None, max_bytes: int | None = None) -> None:
+        """Bytes arrived that answer one of our two requests and are no use; ``size`` and ``max_bytes`` say so of too many."""
         if self._done or request_id not in (self._probe, self._init):
             return
         if request_id == self._probe:
-            self._probe, self._unreadable = None, unreadable("server/discover", reason, size)
+            self._probe, self._unreadable = None, unreadable("server/discover", reason, size, max_bytes)
             if self._legacy and not self._tried_init:
                 self._send_initialize(self._legacy[0])
         else:
-            self._init, self._unreadable = None, unreadable("initialize", reason, size)
+            self._init, self._unreadable = None, unreadable("initialize", reason, size, max_bytes)
         if self._probe is None and self._init is None:
             self._fail(self._unreadable)
 

@@ -24,6 +24,7 @@ _EDGE: Final = 4096
 _MAX_STARTS: Final = 64
 _MAX_NOTES: Final = 16
 _MAX_COMMAS: Final = 10_000
+_MAX_MENDED: Final = 8 << 20  # bytes; mending takes twenty times as long as reading, and more memory than what is mended
 _NOISE: Final = ("noise", "not a JSON-RPC message")
 
 
@@ -57,6 +58,8 @@ def read_strictly(message: bytes | bytearray) -> Envelope | None:
 
 def recover(message: bytes | bytearray) -> Recovered:
     """Save what can be saved from bytes that :func:`read_strictly` refused."""
+    if len(message) > _MAX_MENDED:
+        return _unmended(message)
     stripped = bytes(message).strip()
     if not stripped:
         return Recovered()
@@ -90,6 +93,14 @@ def recover(message: bytes | bytearray) -> Recovered:
     return Recovered(notes=(*notes, _NOISE))
 
 
+def _unmended(message: bytes | bytearray) -> Recovered:
+    request_id = response_id(bytes(message[:_EDGE]), bytes(message[-_EDGE:]))
+    if request_id is None:
+        return Recovered(notes=(_NOISE,))
+    why = f"it is broken, and with {len(message)} bytes too long to be mended"
+    return Recovered(unreadable=(Unreadable(request_id, why),), notes=(("unreadable", f"an answer cannot be read: {why}"),))
+
+
 def response_id(head: bytes, tail: bytes) -> RequestId | None:
     """The id of a response from the first and last bytes of it: some servers write the id first, some last.
 
@@ -109,15 +120,17 @@ def response_id(head: bytes, tail: bytes) -> RequestId | None:
     return _id(match.group(1))
 
 
-def begins(head: bytes) -> tuple[Literal["answer", "noise", "other"], RequestId | None]:
+def begins(head: bytes) -> tuple[Literal["answer", "request", "noise", "other"], RequestId | None]:
     """What a message is whose first bytes these are, and which request it answers where it says so before its result.
 
-    Noise is log text and whatever else cannot become a message; other is everything that may.
+    A request may be a notice; noise is log text and whatever else cannot become a message; other is everything that may.
     """
     start, method = _RESPONSE.search(head), _METHOD.search(head)
     if start is not None and (method is None or start.start() < method.start()):
         match = _ID.search(head[: start.start()])
         return "answer", None if match is None else _id(match.group(1))
+    if method is not None and head.lstrip()[:1] == b"{":
+        return "request", None
     return ("other" if b"{" in head or head.lstrip()[:1] == b"[" else "noise"), None
 
 

@@ -57,9 +57,13 @@ def _wants_a_session(refusal: Refusal) -> bool:
     return refusal.status == 400 and ends_session(400, refusal.body)  # only a server of the handshake eras misses one
 
 
-def unreadable(method: str, reason: str, size: int | None) -> ConnectFailed:
-    """The answer to ``method`` arrived and is no use; ``size`` is set when it was over the frame limit."""
-    hint = "raise the frame limit (frame_limit=, limits.frame_bytes)" if size is not None else "is it an MCP server?"
+def unreadable(method: str, reason: str, size: int | None, max_bytes: int | None = None) -> ConnectFailed:
+    """The answer to ``method`` arrived and is no use; ``size`` is set when that is why, ``max_bytes`` when it is not the frame limit."""
+    hint = "is it an MCP server?"
+    if max_bytes is not None:
+        hint = "no server needs so much to say who it is; are its instructions meant to be so long?"
+    elif size is not None:
+        hint = "raise the frame limit (frame_limit=, limits.frame_bytes)"
     return ConnectFailed(f"the answer to {method} cannot be read: {reason}", hint=hint)
 
 

@@ -8,7 +8,7 @@ Source: MCP 2026-07-28 server/utilities/caching.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -159,6 +159,16 @@ class Shelf:
 def is_within(uri: str, outer: str) -> bool:
     """Whether ``uri`` is ``outer`` or a part of it."""
     return uri == outer or uri.startswith(outer if outer.endswith("/") else outer + "/")
+
+
+def outers(uri: str) -> Iterator[str]:
+    """Everything that ``uri`` is within, itself included: what :func:`is_within` says, for many at once."""
+    yield uri
+    at = uri.find("/")
+    while at >= 0:
+        yield uri[: at + 1]
+        yield uri[:at]
+        at = uri.find("/", at + 1)
 
 
 class Freshness:

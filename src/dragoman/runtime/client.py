@@ -18,7 +18,7 @@ from msgspec import Raw
 from dragoman.errors import InvalidResult, LocalProtocolError
 from dragoman.runtime.asking import Roots
 from dragoman.runtime.link import Link, ServerInfo
-from dragoman.runtime.listing import all_pages, decode_completion
+from dragoman.runtime.listing import all_pages, decode_completion, without_long_names
 from dragoman.runtime.progress import Progress, progress_sink
 from dragoman.runtime.prompts import texts
 from dragoman.runtime.session import NO_OPTIONS, RequestOptions
@@ -51,7 +51,7 @@ class Client(Link):
 
     async def list_tools(self, *, timeout_s: float | None = None, cache: bool = True) -> list[Tool]:
         """All tools, over all pages. Broken ones are set aside in ``problems``. ``cache=False`` asks in any case."""
-        tools: list[Tool] = await self._list("tools/list", "tools", timeout_s, cache)
+        tools: list[Tool] = without_long_names(await self._list("tools/list", "tools", timeout_s, cache), self.problems)
         if self.server.era == "modern" and self._session.driver.connection.traits.headers:
             tools = self._mirrors.take(tools, self.problems)
         if self._tasks is not None:

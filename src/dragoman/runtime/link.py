@@ -6,6 +6,7 @@ What can be asked over it is in :class:`~dragoman.runtime.client.Client`.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import time
@@ -23,7 +24,7 @@ from dragoman.runtime.asking import Asker, AskLayer, Elicitation, Roots
 from dragoman.runtime.caching import CACHEABLE, Freshness, ResultCache, Shelf
 from dragoman.runtime.driver import Tap
 from dragoman.runtime.eras import PROCESS_MEMORY, EraMemory
-from dragoman.runtime.listing import all_pages
+from dragoman.runtime.listing import PAGE_BYTES, all_pages
 from dragoman.runtime.mirrors import Mirrors
 from dragoman.runtime.opening import Opening, check_revision
 from dragoman.runtime.reopening import SETTINGS, Reopening
@@ -333,7 +334,13 @@ class Link:
             return items
         fresh = Freshness()
         items, problems = await all_pages(
-            self._request, method, member, wait_s, self.label, empty_cursor=modern, on_page=None if shelf is None else fresh.take
+            functools.partial(self._request, max_bytes=PAGE_BYTES),
+            method,
+            member,
+            wait_s,
+            self.label,
+            empty_cursor=modern,
+            on_page=None if shelf is None else fresh.take,
         )
         if shelf is not None and ticket is not None:
             shelf.put(ticket, (tuple(items), tuple(problems)), fresh.ttl_ms, fresh.scope)

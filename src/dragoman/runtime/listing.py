@@ -9,13 +9,18 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from dragoman.errors import CallTimeout, InvalidResult
+from dragoman.errors import CallTimeout, InvalidResult, ResultTooLarge
 from dragoman.protocol.events import short
 from dragoman.wire.flaw import Flaw
 from dragoman.wire.lenient import decode_leniently
-from dragoman.wire.listing import Completion, Page, decode_page
+from dragoman.wire.listing import Completion, Page, Tool, decode_page
 
 MAX_PAGES: Final = 1_000
+MAX_ITEMS: Final = 100_000
+PAGE_BYTES: Final = 16 << 20
+LISTING_BYTES: Final = 64 << 20  # of all pages
+_MAX_COMMAS: Final = 1_000_000  # of one page: so many values at most, each of which takes far more memory than it has bytes
+_MAX_NAME: Final = 1_000
 
 Ask = Callable[[str, dict[str, Any], float], Awaitable[Raw]]
 
@@ -49,14 +54,22 @@ async def all_pages(
     problems: list[Flaw] = []
     seen: set[str] = set()
     cursor: str | None = None
+    size = 0
     for _ in range(MAX_PAGES):
         left_s = ends - loop.time() if cursor is not None else timeout_s
         if left_s <= 0 < timeout_s:
             raise CallTimeout(
                 f"{label} did not list everything within {timeout_s:g} s ({len(items)} items so far)", timeout_s, server=label
             )
-        raw = await ask(method, {} if cursor is None else {"cursor": cursor}, left_s)
         try:
+            raw = await ask(method, {} if cursor is None else {"cursor": cursor}, left_s)
+        except ResultTooLarge as exc:
+            exc.hint = exc.hint if exc.max_bytes is None else "the server has to make its pages smaller"
+            raise
+        size += len(memoryview(raw))
+        try:
+            if bytes(raw).count(b",") > _MAX_COMMAS:
+                raise msgspec.DecodeError(f"more than {_MAX_COMMAS:,} values")
             page = decode_page(raw, member)
         except (msgspec.DecodeError, RecursionError) as exc:
             raise InvalidResult(f"the result of {method} from {label} cannot be read: {exc}", result=raw, server=label) from exc
@@ -67,6 +80,9 @@ async def all_pages(
         cursor = page.next_cursor
         if cursor is None or not (cursor or empty_cursor):
             break
+        if len(items) > MAX_ITEMS or size > LISTING_BYTES:
+            problems.append(Flaw("", f"{len(items):,} items in {size:,} bytes, and more to come; the listing stops there"))
+            break
         if cursor in seen:
             problems.append(Flaw("/nextCursor", f"the cursor {short(cursor)} came twice; the listing stops there"))
             break
@@ -74,6 +90,14 @@ async def all_pages(
     else:
         problems.append(Flaw("/nextCursor", f"more than {MAX_PAGES} pages; the listing stops there"))
     return items, problems
+
+
+def without_long_names(tools: list[Tool], problems: list[Flaw]) -> list[Tool]:
+    """The tools whose names are names: each stands in every record and every question about its calls."""
+    for tool in tools:
+        if len(tool.name) > _MAX_NAME:
+            problems.append(Flaw("/tools", f"the tool {short(tool.name)} has a name of {len(tool.name):,} characters, limit {_MAX_NAME:,}"))
+    return [tool for tool in tools if len(tool.name) <= _MAX_NAME]
 
 
 class _CompletionShape(msgspec.Struct):

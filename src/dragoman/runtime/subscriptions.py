@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.errors import CallTimeout, ConnectionLost, DragomanError, LocalProtocolError
-from dragoman.runtime.caching import is_within
+from dragoman.runtime.caching import outers
 from dragoman.wire.envelope import RequestId
 from dragoman.wire.methods import (
     ACKNOWLEDGED,
@@ -80,7 +80,8 @@ class Filter(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
     def without(self, other: Filter) -> Filter:
         """What is here and not in ``other``."""
-        uris = tuple(uri for uri in self.resource_subscriptions if uri not in other.resource_subscriptions)
+        there = frozenset(other.resource_subscriptions)
+        uris = tuple(uri for uri in self.resource_subscriptions if uri not in there)
         names = ("tools_list_changed", "prompts_list_changed", "resources_list_changed")
         tools, prompts, resources = (getattr(self, name) and not getattr(other, name) for name in names)
         return Filter(tools, prompts, resources, uris)
@@ -128,6 +129,7 @@ class Changes:
         self._pause_s = _FIRST_PAUSE_S
         self._entered = False
         self._subscribed: list[str] = []
+        self._uris = frozenset(wanted.resource_subscriptions)
 
     @property
     def missing(self) -> Filter:
@@ -206,11 +208,13 @@ class Changes:
 
         wanted = self.wanted
         granted: list[str] = []
+        now = asyncio.get_running_loop().time
+        ends = now() + self._timeout_s
         if tells("resources", "subscribe"):
             for uri in wanted.resource_subscriptions:
                 self._subscribed.append(uri)
                 if self._link._uris.take(uri):
-                    await self._link._request("resources/subscribe", {"uri": uri}, self._timeout_s)
+                    await self._link._request("resources/subscribe", {"uri": uri}, max(ends - now(), 0.001))
                 granted.append(uri)
         self.granted = Filter(
             wanted.tools_list_changed and tells("tools", "listChanged"),
@@ -306,7 +310,7 @@ class Changes:
                     self._put(change)
 
     def _concerns(self, uri: str | None) -> bool:
-        return uri is not None and any(is_within(uri, wanted) for wanted in self.wanted.resource_subscriptions)
+        return uri is not None and any(outer in self._uris for outer in outers(uri))
 
     def _put(self, change: Change) -> None:
         self._waiting[change] = None

@@ -54,9 +54,12 @@ class LinePipe:
     async def perform(self, action: Performable) -> None:
         """Write a message at once when it is alone, with the others of this turn of the loop otherwise.
 
-        Waits only while more than 256 KB are queued. Cancelling that wait tears nothing: the message is written all the same.
+        Waits only while more than 256 KB are queued, before and after: a peer that does not read has one long message waiting for it at
+        most. Cancelling tears nothing: a message is written whole or not at all.
         """
         if type(action) is Send:
+            while len(self._backlog) > _HIGH:
+                await self._until_low()
             self._write(action.message)
             if len(self._backlog) > _HIGH:
                 await self._until_low()

@@ -18,6 +18,8 @@ from dragoman.transports.process import Child, spawn
 log = logging.getLogger("dragoman.stdio")
 
 _TAIL: Final = 4096
+_FLOOD: Final = 1 << 20  # of stderr taken in a quarter of a second; who writes more waits for the next, as for a slow terminal
+_PAUSE_S: Final = 0.25
 _LAUNCHER_WORDS: Final = frozenset({"-y", "--yes", "-q", "--quiet", "-u", "-m", "run", "exec", "x", "tool"})
 
 
@@ -53,6 +55,7 @@ class StdioTransport(LinePipe):
         self._child: Child | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stderr_tail = b""
+        self._stderr_room, self._stderr_since = _FLOOD, 0.0
 
     @property
     def pid(self) -> int | None:
@@ -125,6 +128,13 @@ class StdioTransport(LinePipe):
         if not chunk:
             child.close_stderr()
             return
+        now = self._loop.time()
+        if now - self._stderr_since >= _PAUSE_S:
+            self._stderr_since, self._stderr_room = now, _FLOOD
+        self._stderr_room -= len(chunk)
+        if self._stderr_room <= 0:
+            self._loop.remove_reader(child.stderr)
+            self._loop.call_at(self._stderr_since + _PAUSE_S, self._read_stderr_on)
         self._stderr_tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._stderr_tail + chunk)[-_TAIL:]
         if self._stderr_sink is not None:
             try:
@@ -132,6 +142,10 @@ class StdioTransport(LinePipe):
             except Exception as exc:  # a full disk must not stop the server
                 log.warning("stderr of %s is no longer written to its log: %s", self.label, exc)
                 self._stderr_sink = None
+
+    def _read_stderr_on(self) -> None:
+        if self._child is not None and self._child.stderr >= 0:
+            self._loop.add_reader(self._child.stderr, self._stderr_readable)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

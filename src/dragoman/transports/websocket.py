@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SCHEMES: Final = ("ws", "wss")
 _PING_S: Final = 30.0  # proxies drop what is silent for a minute
 _FLUSH_S: Final = 1.0
+_AT_ONCE: Final = 128  # frames in one turn of the loop, or those of one piece: a read can hold 131,072 of them
+_PIECE: Final = 8 << 10
 
 
 class WebSocketTransport:
@@ -72,6 +74,8 @@ class WebSocketTransport:
         self._wire: _Wire | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
+        self._unread = b""
+        self._taking = False  # the rest of what arrived is taken in the next turns of the loop
 
     async def open(self, report: Sink) -> None:
         """Connect, and ask for the upgrade.
@@ -106,8 +110,10 @@ class WebSocketTransport:
             if wire is None and not self._opened and not self._closing:
                 raise LocalProtocolError(f"the connection to {self.label} is not open yet; await open() first")
             if wire is not None and not self._closing and not self._over.is_set():
-                wire.send(Opcode.TEXT, action.message)
                 await wire.room()
+                if not self._over.is_set():
+                    wire.send(Opcode.TEXT, action.message)
+                    await wire.room()
         elif isinstance(action, Close):
             await self.close()
 
@@ -131,12 +137,33 @@ class WebSocketTransport:
     # --- what arrives -----------------------------------------------------------------------------------------------
 
     def arrived(self, data: bytes) -> None:
-        """Bytes of the server."""
-        wire = self._wire
-        if wire is None or self._over.is_set():
+        """Bytes of the server. Many frames are taken in turns: other servers wait meanwhile, and nothing is read until they are taken."""
+        if self._wire is None or self._over.is_set():
             return
-        self._heard_at = wire.loop.time()
-        for found in self._reader.feed(data):
+        self._heard_at = self._wire.loop.time()
+        self._unread = self._unread + data if self._unread else data
+        if not self._taking:
+            self._take()
+
+    def _take(self) -> None:
+        wire = self._wire
+        assert wire is not None
+        taken = at = 0
+        unread = self._unread
+        while at < len(unread) and taken < _AT_ONCE and not self._over.is_set():
+            piece = unread[at : at + _PIECE]
+            at += len(piece)
+            taken += self._took(wire, piece)
+        self._unread = unread[at:]
+        before, self._taking = self._taking, bool(self._unread) and not self._over.is_set()
+        if self._taking != before:
+            wire.reads(not self._taking)
+        if self._taking:
+            wire.loop.call_soon(self._take)
+
+    def _took(self, wire: _Wire, data: bytes) -> int:
+        all_found = self._reader.feed(data)
+        for found in all_found:
             match found:
                 case Discarded():
                     self._tell(Oversized(found.head, found.tail, found.size, self._frame_limit))
@@ -153,6 +180,7 @@ class WebSocketTransport:
                     self._end(f"broke the WebSocket protocol: {printable(found.reason)}" if found.broken else f"closed with code {shown}")
                 case _:
                     self._tell(Received(found))
+        return len(all_found)
 
     def _tell(self, report: Received | Oversized) -> None:
         if self._report is not None and not self._closing:
@@ -208,7 +236,7 @@ class _Wire(asyncio.Protocol):
         return self._full is not None
 
     async def room(self) -> None:
-        if self._full is not None:
+        while self._full is not None:
             await asyncio.shield(self._full)  # shared: one cancelled caller must not wake or cancel the others
 
     def end(self) -> None:
@@ -217,6 +245,12 @@ class _Wire(asyncio.Protocol):
         else:
             self._transport.close()
         self.resume_writing()
+
+    def reads(self, on: bool) -> None:
+        if not on:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
         self._owner.arrived(data)
