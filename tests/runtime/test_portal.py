@@ -111,9 +111,9 @@ def test_loop_ends_before_children_that_nobody_closed_are_killed(tmp_path: Path)
         "from dragoman.transports import process\n"
         f"kept = dragoman.blocking.Client({odd('stubborn')!r}).open()\n"
         "kill = process._kill_and_reap\n"
-        "def watched(pid):\n"
+        "def watched(*which):\n"
         "    print('the loop is gone' if PORTAL._loop is None else 'the loop runs', flush=True)\n"
-        "    kill(pid)\n"
+        "    kill(*which)\n"
         "process._kill_and_reap = watched\n"
     )
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=50)
