@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,35 @@ def test_tool_with_a_view_and_one_for_views_alone_are_said(tmp_path: Path) -> No
     listed = run("tools", "--on", f"python3 {server}", cwd=tmp_path).out
     assert "(has a view, ui://a" in listed
     assert "Anew. (only for the server's own view, not offered to a model)" in listed
+
+
+BOOKS = """
+import json, sys
+book = "n" * 150_000
+said = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+                   "serverInfo": {"name": book, "version": book}, "instructions": book},
+    "tools/list": {"tools": [{"name": "t", "title": book, "description": book,
+                              "inputSchema": {"type": "object", "properties": {book: {"type": book, "description": book}}}}]},
+    "resources/list": {"resources": [{"uri": "a:b", "name": book, "description": book}]},
+    "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "a:{b}", "name": book, "description": book}]},
+    "prompts/list": {"prompts": [{"name": "p", "description": book, "arguments": [{"name": book}]}]},
+}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        result = said.get(message["method"])
+        answer = {"error": {"code": -32601, "message": book, "data": book}} if result is None else {"result": result}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["probe", "doctor", "resources", "prompts"])
+def test_server_that_writes_books_is_cut_to_what_a_person_reads(command: str, tmp_path: Path) -> None:
+    """Our choice: names, descriptions and instructions are shown in part; JSON and the library have all of them."""
+    (tmp_path / "books.py").write_text(BOOKS)
+    target = [sys.executable, "books.py"]
+    done = run(command, *(["--on", shlex.join(target)] if command in ("resources", "prompts") else ["--", *target]), cwd=tmp_path)
+    assert "nnnn" in done.out
+    assert len(done.out) + len(done.err) < 30_000

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from dragoman.errors import CallTimeout
+from tests.runtime.fakes import client
+from tests.runtime.http_fakes import Dialect, serving
 from tests.transports.loopback import Exchange, loopback, opened, request, result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,3 +161,56 @@ def test_compression_bomb_is_stopped_with_little_memory(kind: str, era: str) -> 
     assert int(peak_mb) < 100
     assert "it was stopped there" in said
     assert "without compression" in hint
+
+
+@pytest.mark.parametrize("flood", [b"X-%d: aaaa\r\n", b"X: " + b"a" * 100_000])
+async def test_headers_without_end_lose_their_request_and_no_memory(flood: bytes) -> None:
+    """The HTTP library refuses what is long or many; we name it, and the next request works."""
+
+    async def handler(exchange: Exchange) -> None:
+        if exchange.message["method"] == "echo":
+            await echo(exchange)
+            return
+        exchange.send(b"HTTP/1.1 200 OK\r\n")
+        for number in range(20_000):
+            if exchange.gone.is_set():
+                break
+            exchange.send(flood % number if b"%" in flood else flood)
+            await exchange.writer.drain()
+
+    async with loopback(handler) as server, opened(server.url) as (transport, recorder):
+        await transport.perform(request(1, "flood"))
+        ended = await recorder.ended(1)
+        assert "HTTP that can be read" in ended.reason
+        await transport.perform(request(2, "echo"))
+        await recorder.ended(2)
+        assert recorder.messages(2)
+
+
+@pytest.mark.parametrize("kind", ["json", "events"])
+async def test_body_that_comes_a_byte_at_a_time_ends_at_the_deadline_of_its_call(kind: str) -> None:
+    """Slow loris: bytes keep coming, so silence is no help, and the call has a deadline."""
+    going_on = asyncio.Event()
+
+    async def odd(dialect: Dialect, exchange: Exchange, message: dict[str, Any]) -> bool:
+        if message.get("params", {}).get("name") != "slow":
+            return False
+        if kind == "json":
+            exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
+        else:
+            exchange.start_events()
+        while not exchange.gone.is_set() and not going_on.is_set():
+            if kind == "json":
+                exchange.send(b" ")
+            else:
+                exchange.chunk(b"d")
+            await asyncio.sleep(0.01)
+        return True
+
+    async with serving("legacy", odd) as server, client(server.url) as mine:
+        slow = asyncio.create_task(mine.call_tool("slow", {}, timeout_s=0.3))
+        assert (await mine.call_tool("echo", {"text": "fine"})).text == "fine"
+        with pytest.raises(CallTimeout):
+            await asyncio.wait_for(slow, 20)
+        assert (await mine.call_tool("echo", {"text": "still"})).text == "still"
+        going_on.set()

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from dragoman.cli import output
-from dragoman.cli.fit import wrap
+from dragoman.cli.fit import shortened, wrap
 from dragoman.cli.options import Settings, ad_hoc, common
 from dragoman.errors import ConfigError
 from dragoman.wire.escape import escape_inline
@@ -94,7 +94,7 @@ def lines(checkup: Checkup, settings: Settings) -> list[str]:
     width = min(output.terminal_width() or 100, 120)
     server = checkup.server
     head = f"{server['name']} {server['version']}".strip() if server is not None else "no connection"
-    facts = [escape_inline(head)]
+    facts = [escape_inline(shortened(head))]
     if checkup.revision is not None:
         facts.append(f"{checkup.era} era, revision {checkup.revision}, {checkup.tools} tool{'' if checkup.tools == 1 else 's'}")
     found = [output.styled(escape_inline(settings.redact(checkup.target)), bold=True), *("  " + fact for fact in facts)]

@@ -8,6 +8,9 @@ import unicodedata
 
 _WORD = re.compile(r"\s*\S+")
 
+MOST_TEXT = 4_000
+"""Characters of a text that a server wrote about itself, where it is shown among others."""
+
 
 def columns(text: str) -> int:
     """How many columns of a terminal ``text`` takes up."""
@@ -96,3 +99,8 @@ def _folded(line: str, width: int, hang: str, whole_words: bool) -> list[str]:
                 need = columns(part)
             current, used = current + part, used + need
     return [*found, current]
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """Words of a server, which may be a book, cut to so many characters; not escaped."""
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import output
+from dragoman.cli.fit import MOST_TEXT, shortened
 from dragoman.cli.options import Settings, ad_hoc, common
 from dragoman.wire.escape import escape_inline
 
@@ -49,10 +50,10 @@ def lines(report: ProbeReport, settings: Settings) -> list[str]:
     width = min(output.terminal_width() or 100, 120)
     era = "handshake" if report.era == "legacy" else "stateless"
     facts = [
-        ("server", f"{report.name} {report.version}".strip()),
+        ("server", shortened(f"{report.name} {report.version}".strip())),
         ("protocol", f"{report.era} era ({era}), revision {report.revision}"),
         ("target", settings.redact(report.target)),
-        ("offers", _capabilities(report.capabilities)),
+        ("offers", shortened(_capabilities(report.capabilities), MOST_TEXT)),
         ("variables", ", ".join(report.environment) or "none" if "://" not in report.target else ""),
         ("timing", ", ".join(f"{step.replace('_', ' ')} {ms:g} ms" for step, ms in report.timings_ms.items())),
     ]
@@ -62,7 +63,7 @@ def lines(report: ProbeReport, settings: Settings) -> list[str]:
             found += _hanging(f"{name:<11}", escape_inline(text), width)
     if report.instructions:
         found += ["", _head("instructions")]
-        for line in report.instructions.strip().splitlines()[:40]:
+        for line in shortened(report.instructions.strip(), MOST_TEXT).splitlines()[:40]:
             found += _hanging("  ", escape_inline(line), width)
     found += ["", _head(f"{len(report.tools)} tool{'' if len(report.tools) == 1 else 's'}")]
     for tool in report.tools:
@@ -95,7 +96,7 @@ def parameters(schema: Any) -> list[str]:
     needed = required if isinstance(required, list) else []
     found = []
     for name, shape in list(properties.items())[:_MOST_PARAMETERS]:
-        words = f"{escape_inline(str(name))}: {escape_inline(type_of(shape))}"
+        words = f"{escape_inline(shortened(str(name)))}: {escape_inline(shortened(type_of(shape)))}"
         words += ", required" if name in needed else ""
         about = first_line(shape.get("description")) if isinstance(shape, dict) else ""
         found.append(f"{words} - {about}" if about else words)
@@ -135,8 +136,7 @@ def first_line(text: Any, most: int = 200) -> str:
     """The first line that says something, escaped."""
     if not isinstance(text, str):
         return ""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return escape_inline(line if len(line) <= most else f"{line[:most]}…")
+    return escape_inline(shortened(next((line.strip() for line in text.splitlines() if line.strip()), ""), most))
 
 
 def _capabilities(capabilities: dict[str, Any]) -> str:

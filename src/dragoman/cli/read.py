@@ -9,6 +9,7 @@ import click
 
 from dragoman.cli import output
 from dragoman.cli.attending import attend, roots_option
+from dragoman.cli.fit import MOST_TEXT, shortened
 from dragoman.cli.options import Settings, ad_hoc, agreeing, common
 from dragoman.cli.table import show_table
 
@@ -39,8 +40,10 @@ def resources(settings: Settings, /, server: str | None, on: str | None, **optio
 
         output.emit_json(msgspec.to_builtins(found))
         return
-    rows = [(one.uri, one.mime_type or "", one.description or one.title or one.name) for one in found.resources]
-    rows += [(one.uri_template, one.mime_type or "", one.description or one.title or one.name) for one in found.templates]
+    rows = [(one.uri, one.mime_type or "", shortened(one.description or one.title or one.name, MOST_TEXT)) for one in found.resources]
+    rows += [
+        (one.uri_template, one.mime_type or "", shortened(one.description or one.title or one.name, MOST_TEXT)) for one in found.templates
+    ]
     if rows:
         show_table(("URI", "TYPE", "WHAT IT IS"), rows)
     else:
@@ -68,7 +71,7 @@ def prompts(settings: Settings, /, server: str | None, on: str | None, **options
     rows = []
     for one in found:
         names = ", ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in one.arguments or [])
-        rows.append((one.name, names, one.description or one.title or ""))
+        rows.append((one.name, shortened(names, MOST_TEXT), shortened(one.description or one.title or "", MOST_TEXT)))
     if rows:
         show_table(("PROMPT", "ARGUMENTS", "WHAT IT IS FOR"), rows)
     else:
