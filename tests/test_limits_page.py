@@ -38,7 +38,7 @@ MIB = 1 << 20
         ("messages to a server that does not read", f"{pipe._HIGH // 1024} KB, and one message more"),
         ("reading of one connection in one turn of the loop", f"about {pipe._AT_ONCE} messages"),
         ("callbacks that wait to be run", f"{inbox.MAX_BYTES // MIB} MB"),
-        ("changes of one subscription that wait", f"{subscriptions.MAX_WAITING:,}"),
+        ("changes of one subscription that wait", f"{subscriptions.MAX_WAITING:,}, and one for each resource"),
         ("tools of one server", f"{Limits().tools:,}"),
         ("one page", f"{listing.PAGE_BYTES // MIB} MiB, {listing._MAX_COMMAS:,} values"),
         (

@@ -103,11 +103,34 @@ async def test_equal_changes_that_wait_are_one_and_endless_resources_become_one_
             server.say(changed("tools/list_changed", listen["id"]))
         await turns()
         assert await soon(changes) == Change("tools")
-        for number in range(MAX_WAITING + 1):
+        for number in range(MAX_WAITING + 2):  # and one for the resource that was asked for
             server.say(changed("resources/updated", listen["id"], uri=f"r:{number}"))
         await turns()
         assert [await soon(changes), await soon(changes)] == [Change("tools", None, True), Change("resource", "r:", True)]
         assert not changes._waiting
+
+
+async def test_thousands_of_resources_that_nobody_reads_cost_each_notice_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them were gone through at each notice, once there were more than may wait."""
+    gone_through = 0
+    changes_of = Filter.changes
+
+    def counted(wanted: Filter, *, missed: bool) -> Iterable[Change]:
+        nonlocal gone_through
+        gone_through += 1
+        return changes_of(wanted, missed=missed)
+
+    monkeypatch.setattr(Filter, "changes", counted)
+    server = modern()
+    uris = [f"r:{number}" for number in range(2 * MAX_WAITING)]
+    async with client(server) as mine, mine.listen(resources=uris) as changes:
+        (listen,) = listens(server)
+        for round_ in range(3):
+            for uri in uris:
+                server.say(changed("resources/updated", listen["id"], uri=f"{uri}/{round_}"))
+        await turns()
+        assert len(changes._waiting) <= MAX_WAITING + len(uris)
+    assert 1 <= gone_through <= 3 * len(uris) / MAX_WAITING
 
 
 async def test_result_ends_it_gracefully() -> None:

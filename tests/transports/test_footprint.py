@@ -13,7 +13,15 @@ from dragoman.transports.footprint import resident_bytes
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system has no /proc")
 
-_PARENT = "import subprocess, sys; p = subprocess.Popen(['cat'], stdin=0); print('up', flush=True); p.wait()"
+_PARENT = """
+import subprocess, sys
+child = subprocess.Popen(["cat"], stdin=-1, stdout=-1)
+child.stdin.write(b"up\\n")
+child.stdin.flush()
+print(child.stdout.readline().decode().strip(), flush=True)  # it is loaded by now, and has a size
+sys.stdin.read()
+child.communicate()
+"""
 
 
 def test_whole_group_is_counted_and_nothing_else() -> None:

@@ -314,7 +314,8 @@ class Changes:
 
     def _put(self, change: Change) -> None:
         self._waiting[change] = None
-        if len(self._waiting) > MAX_WAITING:  # nobody reads, and it names ever new resources: all of them may have changed
+        # Nobody reads, and it names ever new resources: all of them may have changed. They are not that many more each time.
+        if len(self._waiting) > MAX_WAITING + len(self._uris):
             self._waiting = dict.fromkeys(self.wanted.changes(missed=True))
         self._stir.set()
 
