@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from dragoman.runtime.host import Host
+from dragoman.transports.guardian import Guardian
 from tests.runtime.fakes import FakeServer, Json, LoopClock, until
 from tests.runtime.hosts import Fleet, in_flight, plain, silent, start
 
@@ -46,6 +47,15 @@ async def test_silent_server_is_asked_every_minute(clock: LoopClock, fleet: Flee
             assert server.methods().count("initialize") == 1
         assert len(asyncio.all_tasks()) == tasks
         assert {slot.state for slot in host.slots.values()} == {"ready"}
+
+
+async def test_guardian_is_looked_after_too(clock: LoopClock, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody may kill it while the servers run on for days."""
+    looked: list[int] = []
+    monkeypatch.setattr(Guardian, "look", lambda self: looked.append(1))
+    async with fleet:
+        await pass_time(clock, 60)
+    assert 3 <= len(looked) <= 10
 
 
 async def test_stateless_server_is_asked_with_discover(clock: LoopClock) -> None:

@@ -101,6 +101,33 @@ def test_killed_host_leaves_nothing_of_its_servers(tmp_path: Path) -> None:
     assert wait_for(lambda: not lives(known["guardian"])), "the guardian outlived its work"
 
 
+@pytest.mark.slow
+def test_guardian_that_was_killed_is_replaced_when_it_is_looked_after_and_knows_all(tmp_path: Path) -> None:
+    """Else everything that runs would be unguarded until the next server is started, perhaps never."""
+    code = HOST.replace(
+        "    await asyncio.Event().wait()",
+        """
+    os.kill(GUARDIAN.pid, 9)
+    before = GUARDIAN.pid
+    while GUARDIAN.pid == before:
+        GUARDIAN.look()
+    print(GUARDIAN.pid, flush=True)
+    GUARDIAN.look()
+    await asyncio.Event().wait()""",
+    )
+    process, known = host(tmp_path, 1, code)
+    try:
+        assert process.stdout is not None
+        successor = int(process.stdout.readline())
+        assert successor != known["guardian"]
+        assert lives(successor)
+        assert not Path(f"/proc/{known['guardian']}").exists(), "a zombie is left"
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+    assert wait_for(lambda: not any(map(lives, [*known["servers"], *known["grandchildren"], successor])))
+
+
 def test_ctrl_c_of_the_host_is_not_the_guardians(tmp_path: Path) -> None:
     """It is in a session of its own, where no terminal reaches it."""
     process, known = host(tmp_path, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
@@ -195,6 +195,9 @@ def show_log(settings: Settings) -> None:
     logger.propagate = False
 
 
+_SERVERS: Final = "dragoman.server."
+
+
 class _Lines(logging.Handler):
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -209,7 +212,9 @@ class _Lines(logging.Handler):
             text = self._settings.redact(record.getMessage())
         except Exception as exc:  # a record that cannot be formatted must not end a call
             text = f"{record.msg}: {exc}"
-        if record.levelno >= logging.WARNING:
+        if record.name.startswith(_SERVERS):  # its own words, which must not look like a warning, an error or a hint of ours
+            output.note(f"{record.name.removeprefix(_SERVERS)}| {escape_inline(text)}")
+        elif record.levelno >= logging.WARNING:
             if text in self._said:  # a server that prints what does not belong there does so all the time
                 return
             if len(self._said) < 1000:

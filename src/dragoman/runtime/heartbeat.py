@@ -93,6 +93,10 @@ class Heartbeat:
             except Exception:  # one server must not keep the others from being looked after
                 log.exception("%s could not be looked after", slot.name)
         self._watched = seen
+        if any(not slot.spec.remote for slot in self._slots()):
+            from dragoman.transports.guardian import GUARDIAN  # loaded with the first program that was started
+
+            GUARDIAN.look()
         if self._also is not None:
             self._also()
         self.start()

@@ -163,7 +163,13 @@ async def connect_all(
         starts = {name: asyncio.ensure_future(slot.connected()) for name, slot in host.slots.items() if slot.obstacle() is None}
         if not starts:
             return frozenset()
-        _, late = await asyncio.wait(starts.values(), timeout=within_s)
+        try:
+            _, late = await asyncio.wait(starts.values(), timeout=within_s)
+        except asyncio.CancelledError:  # wait() leaves them running, and how they end then is nobody's news
+            for start in starts.values():
+                start.cancel()
+            await asyncio.gather(*starts.values(), return_exceptions=True)
+            raise
         for name, start in starts.items():
             if start in late:
                 error = ConnectFailed(f"{name} did not answer within {within_s:g} s", server=name)

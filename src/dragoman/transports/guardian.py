@@ -55,6 +55,15 @@ class Guardian:
             if not self._groups or not self._tell(f"- {group}\n"):
                 self._let_go()
 
+    def look(self) -> None:
+        """Where somebody ended the process, start another one, which is told of all. Costs one system call; do it now and then."""
+        with self._lock:
+            if self.pid is not None and _reaped(self.pid, os.WNOHANG):
+                log.warning("the guardian was ended by somebody; there is a new one")
+                os.close(self._pipe)
+                self.pid, self._pipe = None, -1
+                self._start()
+
     def _start(self) -> None:
         if not _is_interpreter(sys.executable) or not _PROGRAM.is_file():
             log.debug("no guardian: there is no interpreter to run it with")
