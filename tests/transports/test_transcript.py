@@ -61,6 +61,33 @@ def test_secret_whose_letters_are_escaped_is_not_written_out(tmp_path: Path) -> 
     assert read(path).entries[0].message["result"]["note"] == "it is [redacted]"
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"ms": float("nan")},
+        {"ms": float("inf")},
+        {"http": {"status": "x"}},
+        {"http": {"status": 99_999}},
+        {"http": {"status": True}},
+        {"http": {"headers": 7}},
+        {"http": {"headers": {"mcp-session-id": "a\r\nSet-Cookie: b"}}},
+        {"http": {"headers": {"a\nb": "c"}}},
+        {"http": {"content_type": "text/plain\r\nX: y"}},
+        {"http": {"path": 5}},
+    ],
+    ids=repr,
+)
+def test_head_that_cannot_be_played_is_named_with_its_line(entry: dict[str, Any], tmp_path: Path) -> None:
+    """A transcript may come from a stranger: it must not fail in the middle, or write headers of its own."""
+    path = written(tmp_path / "t.jsonl")
+    with path.open("a") as file:
+        file.write(json.dumps({"ms": 0, "from": "server", **entry}) + "\n\n")
+        file.write(json.dumps({"ms": 0, "from": "server", "end": "complete"}) + "\n")
+    with pytest.raises(ConfigError, match="is no entry of a transcript") as caught:
+        read(path)
+    assert caught.value.line == 2
+
+
 def test_file_steers_no_terminal(tmp_path: Path) -> None:
     """People look at files with `cat`: C1 controls, marks of direction and DEL are written as JSON escapes, and mean the same."""
     said = '{"x":"\x9b31m \u202e \x7f größe"}'

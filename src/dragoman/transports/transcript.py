@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ VERSION: Final = 1
 Side = Literal["client", "server"]
 Redact = Callable[[str], str]
 _KEY: Final = "dragoman_transcript"
+_BREAKS: Final = frozenset("\r\n\0")
 
 
 class Entry(NamedTuple):
@@ -101,12 +103,25 @@ def _entry(value: Any) -> Entry | None:
     if not isinstance(value, dict) or value.get("from") not in ("client", "server"):
         return None
     ms, stream, http = value.get("ms"), value.get("stream"), value.get("http")
-    if not isinstance(ms, int | float) or not isinstance(stream, int | None) or not isinstance(http, dict | None):
+    if not isinstance(ms, int | float) or not math.isfinite(ms) or not isinstance(stream, int | None):
+        return None
+    if http is not None and not _is_http(http):
         return None
     texts = {name: value[name] for name in ("text", "event_id", "end") if name in value}
     if not all(isinstance(text, str) for text in texts.values()):
         return None
     return Entry(ms, value["from"], value.get("message"), stream=stream, http=http, **texts)
+
+
+def _is_http(value: Any) -> bool:
+    """Whether it can be played as the head of a request or an answer; one from elsewhere must not write lines of its own into it."""
+    if not isinstance(value, dict):
+        return False
+    headers, status = value.get("headers", {}), value.get("status", 200)
+    if not isinstance(headers, dict) or type(status) is not int or not 100 <= status <= 599:
+        return False
+    texts = [value.get("method", ""), value.get("path", ""), value.get("content_type") or "", *headers, *headers.values()]
+    return all(isinstance(text, str) and not _BREAKS & set(text) for text in texts)
 
 
 class TranscriptWriter:
