@@ -20,7 +20,7 @@ from dragoman.store.schema import store_error
 from dragoman.store.verify import Chains, anchors_digest
 from dragoman.store.writers import liveness
 
-#: Records per transaction; about 10 ms in which others wait.
+#: Records per transaction; about 25 ms in which others wait.
 STEP = 500
 #: The event of the record that says what was pruned.
 PRUNED = "pruned"

@@ -158,8 +158,9 @@ def _where_tool(query: Query, wanted: list[str], values: list[Any]) -> None:
         wanted.append(f"((audit.server = ? AND audit.tool = ?) OR ({asked} IN (?, ?)))")
         values += [server, tool, f"{server}.{tool}", f"{server}__{tool}"]
     elif server is not None:
-        wanted.append(f"(audit.server = ? OR ({asked} LIKE ? ESCAPE '\\') OR ({asked} LIKE ? ESCAPE '\\'))")
-        values += [server, _like(server) + ".%", _like(server) + "\\_\\_%"]
+        # Ranges, and not LIKE: every third record is looked at so. What follows "." is "/", and what follows "_" is "`".
+        wanted.append(f"(audit.server = ? OR ({asked} >= ? AND audit.tool < ?) OR ({asked} >= ? AND audit.tool < ?))")
+        values += [server, f"{server}.", f"{server}/", f"{server}__", f"{server}_`"]
     elif tool is not None:
         wanted.append(f"(audit.tool = ? OR ({asked} LIKE ? ESCAPE '\\') OR ({asked} LIKE ? ESCAPE '\\'))")
         values += [tool, "%." + _like(tool), "%\\_\\_" + _like(tool)]
