@@ -264,7 +264,7 @@ REFUSED = [
     ("[principals.me]\nelicitation = true\n", "principals"),
     ("[policy]\nservers = ['a']\n", "policy.servers"),
     ("[policy]\nask_from = 'x'\n", "policy.ask_from"),
-    *((S + f"{key} = 1\n", f"servers.s.{key}") for key in ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes")),
+    *((S + f"{key} = 1\n", f"servers.s.{key}") for key in ("auth", "sandbox", "boundaries", "egress", "ca_file", "scopes")),
     *((S + f"{key} = 1\n", f"servers.s.{key}") for key in ("labels", "scan", "rollout", "dry_run")),
     *((S + f"tools.t = {{ {key} = 1 }}\n", f"servers.s.tools.t.{key}") for key in ("guards", "undo", "labels", "rollout", "dry_run")),
 ]

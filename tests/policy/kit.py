@@ -42,12 +42,11 @@ class Chain:
         answer: Result | BaseException | None = None,
         redact: Redact | None = None,
         timeout_s: float = 30.0,
-        enabled: tuple[str, ...] = (),
     ) -> None:
         self.sink, self.inside, self.clock = ListSink(), Inside(answer), FakeClock()
         self.registry = ToolRegistry()
         rules = Rules("math", {name: ToolRule(tier) for name, tier in (tiers or {"*": "L0"}).items()})
-        self.registry.set_server("math", tools or (tool(),), rules, enabled=enabled)
+        self.registry.set_server("math", tools or (tool(),), rules)
         self.stack: Stack = build(
             sink=self.sink,
             registry=self.registry,

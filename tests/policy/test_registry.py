@@ -51,9 +51,9 @@ def test_model_names_lead_back_to_their_tool(pairs: list[tuple[str, str]]) -> No
 def test_what_is_withheld_is_not_offered() -> None:
     """Our tiers: off, held, and L3 until it is switched on by name."""
     registry = ToolRegistry()
-    rules = Rules("s", {"off": ToolRule("off"), "pay*": ToolRule("L3"), "*": ToolRule("L0")})
+    rules = Rules("s", {"off": ToolRule("off"), "pay*": ToolRule("L3"), "pay2": ToolRule(enabled=True), "*": ToolRule("L0")})
     tools = [Tool(name=name) for name in ("off", "pay", "pay2", "held", "fine")]
-    registry.set_server("s", tools, rules, held={"held": "its description changed"}, enabled=["pay2"])
+    registry.set_server("s", tools, rules, held={"held": "its description changed"})
     assert [entry.name for entry in registry.offered()] == ["pay2", "fine"]
     assert list(registry.model_names()) == ["s__pay2", "s__fine"]
     assert len(registry.all()) == 5

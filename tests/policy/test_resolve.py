@@ -18,9 +18,11 @@ from dragoman.wire.listing import Tool
 
 def _registry() -> ToolRegistry:
     registry = ToolRegistry()
-    rules = Rules("shop", {"list*": ToolRule("L0"), "refund": ToolRule("L3"), "pay": ToolRule("L3"), "hidden": ToolRule("off")})
+    rules = Rules(
+        "shop", {"list*": ToolRule("L0"), "refund": ToolRule("L3"), "pay": ToolRule("L3", enabled=True), "hidden": ToolRule("off")}
+    )
     tools = [Tool(name=name) for name in ("list_items", "refund", "pay", "hidden", "held", "new")]
-    registry.set_server("shop", tools, rules, held={"held": "its description changed since it was pinned"}, enabled=["pay"])
+    registry.set_server("shop", tools, rules, held={"held": "its description changed since it was pinned"})
     return registry
 
 
@@ -40,7 +42,7 @@ async def test_a_name_becomes_server_tool_tier_and_rule(written: str) -> None:
         ("shop.list_item", UnknownTool, "did you mean shop.list_items?"),
         ("nowhere.tool", UnknownTool, "servers: shop"),
         ("shop.hidden", UnknownTool, "there is no tool 'shop.hidden'"),
-        ("shop.refund", NotAllowed, "dragoman tier shop.refund L2"),
+        ("shop.refund", NotAllowed, "dragoman tier --enable shop.refund"),
         ("shop.held", ToolChanged, "its description changed since it was pinned"),
         ("\x1b[31mx", UnknownTool, "\\x1b[31mx"),
         ("", UnknownTool, "there is no tool"),

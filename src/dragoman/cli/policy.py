@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from dragoman.cli import output
+from dragoman.cli.call import read_file, stdin_text
 from dragoman.cli.group import Subcommands
 from dragoman.cli.options import Settings, common
 from dragoman.cli.table import show_table
 from dragoman.cli.terminal import has_terminal
 from dragoman.service import policy as service
+from dragoman.service.arguments import parse
 from dragoman.wire.escape import escape_inline
 
 
@@ -24,10 +26,13 @@ def policy(ctx: click.Context) -> None:
 
 @policy.command("explain")
 @click.argument("tool", metavar="SERVER.TOOL")
+@click.option("--args", "base", metavar="JSON|@FILE|-", help="The arguments of a call, which may raise its tier.")
 @common
-def explain(settings: Settings, tool: str) -> None:
+def explain(settings: Settings, tool: str, base: str | None) -> None:
     """The layers in their order, and what each does with a tool. Starts its server only if it was never connected to."""
-    found = settings.run(service.explain(tool, settings.loaded, somebody=has_terminal(), tap_for=settings.tracing.tap))
+    arguments = None if base is None else lambda schema: parse((), schema, read_file, stdin_text, base)
+    somebody, tap = has_terminal(), settings.tracing.tap
+    found = settings.run(service.explain(tool, settings.loaded, somebody=somebody, arguments=arguments, tap_for=tap))
     if settings.json:
         output.emit_json(found.for_json())
         return

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_TERMINAL", "TerminalApprover", "approver_for", "confirm", "has_terminal"]
 
+_LONGEST_INTENT = 500
+
 NO_TERMINAL = "there is no terminal to ask on"
 
 
@@ -44,7 +46,9 @@ def confirm(question: str) -> bool | None:
 
 
 class TerminalApprover:
-    """Shows a question in words and waits for ``y``; ``v`` shows all that was cut; end of file and silence are a no.
+    """Shows a question in words and waits for ``y``, or for the intent in the person's own words. ``v`` shows all that was cut.
+
+    End of file and silence are a no.
 
     Ctrl-C means the whole command: the question is taken back with it, and the call ends as cancelled.
 
@@ -64,8 +68,52 @@ class TerminalApprover:
             if not has_terminal():
                 return Decision(verdict="deny", by="nobody", how="nobody", reason=NO_TERMINAL)
             with Keyboard() as keyboard:
+                if question.step == "intent":
+                    intent = await _ask_intent(keyboard, question)
+                    return Decision(
+                        verdict="allow" if intent else "deny", by=self._by, how="terminal", reason=intent or "no intent was given"
+                    )
                 allowed = await _ask(keyboard, question)
         return Decision(verdict="allow" if allowed else "deny", by=self._by, how="terminal")
+
+
+async def _ask_intent(keyboard: Keyboard, question: Question) -> str | None:
+    """What the person wants with this, in their own words; ``None``: they did not say. A ``y`` says nothing: it is what a finger does."""
+    _show(keyboard, f"\n{question.tier}: {question.title}")
+    ask = "What is it for? In your own words; empty is no"
+    while True:
+        left_s = max(0.0, question.expires_at - time.time())
+        keyboard.prompt(f"{ask} (within {_in_words(left_s)}):")
+        line = await _answer(keyboard, left_s)
+        said = " ".join((line or b"").decode("utf-8", "replace").split())
+        if not said:
+            keyboard.write("\nnot approved\n")
+            return None
+        # Chinese has no spaces: four characters are a phrase.
+        if len(said.split()) >= 2 or (not said.isascii() and len(said) >= 4):
+            return said[:_LONGEST_INTENT]
+        ask = "At least two words that say what you want with it; empty is no"
+
+
+async def _answer(keyboard: Keyboard, left_s: float) -> bytes | None:
+    """A line; ``None``: nothing came in time, or the end of file."""
+    try:
+        # A second more: the chain has the same deadline, and its word for it is *expired*.
+        return await keyboard.line(left_s + 1.0)
+    except (TimeoutError, asyncio.CancelledError) as exc:
+        keyboard.write("\nno answer: not approved\n")
+        if isinstance(exc, TimeoutError):
+            return b""
+        raise
+
+
+def ask_name(question: str) -> str | None:
+    """A line that a person types, outside of a loop; ``None``: there is no terminal."""
+    if not has_terminal():
+        return None
+    with Keyboard() as keyboard:
+        keyboard.prompt(escape_for_terminal(question))
+        return (keyboard.read() or b"").decode("utf-8", "replace").strip()
 
 
 async def _ask(keyboard: Keyboard, question: Question) -> bool:
@@ -79,14 +127,7 @@ async def _ask(keyboard: Keyboard, question: Question) -> bool:
     while True:
         left_s = max(0.0, question.expires_at - time.time())
         keyboard.prompt(f"Approve? [y/N{'/v' if is_cut else ''}] (within {_in_words(left_s)})")
-        try:
-            # A second more: the chain has the same deadline, and its word for it is *expired*.
-            line = await keyboard.line(left_s + 1.0)
-        except (TimeoutError, asyncio.CancelledError) as exc:
-            keyboard.write("\nno answer: not approved\n")
-            if isinstance(exc, TimeoutError):
-                return False
-            raise
+        line = await _answer(keyboard, left_s)
         if line is None:
             keyboard.write("\n")
             return False

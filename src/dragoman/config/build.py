@@ -20,6 +20,7 @@ from .model import (
     Source,
     ToolConfig,
 )
+from .raising import raises, switched_on, trust
 from .table import Table
 
 # A key is moved from the second or third tuple to the first by whoever builds what it asks for.
@@ -33,10 +34,10 @@ _POLICY_REFUSED: Final = ("servers", "ask_from")
 
 _LAUNCH: Final = ("command", "url", "cwd", "env", "inherit", "headers")
 _WAITS: Final = ("timeout_s", "max_timeout_s", "connect_s", "idle_s", "heartbeat_s", "idle_stop_s")
-_SERVER: Final = (*_LAUNCH, *_WAITS, "breaker", "revision", "enabled", "default_tier", "limits", "tools")
-_SERVER_REFUSED: Final = ("auth", "sandbox", "trust", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
+_SERVER: Final = (*_LAUNCH, *_WAITS, "breaker", "revision", "enabled", "default_tier", "trust", "limits", "tools")
+_SERVER_REFUSED: Final = ("auth", "sandbox", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
-_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s", "result_bytes")
+_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s", "result_bytes", "raise", "enabled")
 _TOOL_REFUSED: Final = ("guards", "undo", "labels", "rollout", "dry_run")
 _TOOL_INERT: Final = ("preview",)
 
@@ -131,6 +132,7 @@ def server(name: str, table: Table, warnings: list[str]) -> ServerConfig:
         enabled=table.flag("enabled", True),
         default_tier=_tier(table, "default_tier") or DEFAULT_TIER,
         limits=limits,
+        trust=trust(table),
         tools=_tools(table.table("tools"), warnings, limits.frame_bytes),
         source=table.source,
         key=table.path,
@@ -235,6 +237,8 @@ def _tools(table: Table, warnings: list[str], frame_bytes: int) -> dict[str, Too
                 idempotent=entry.flag("idempotent", False) if "idempotent" in entry else None,
                 stale_s=entry.seconds("stale_s"),
                 result_bytes=_result_bytes(entry, frame_bytes),
+                raises=raises(entry),
+                enabled=switched_on(entry, name),
             )
         elif is_tier(value):
             tools[name] = ToolConfig(tier=value)

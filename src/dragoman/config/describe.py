@@ -27,8 +27,13 @@ def describe_server(server: ServerConfig) -> dict[str, object]:
     shown = msgspec.structs.asdict(mask_server(server))
     del shown["source"], shown["key"], shown["name"]
     tools = {name: msgspec.structs.asdict(tool) for name, tool in server.tools.items()}
-    shown["tools"] = {name: {key: value for key, value in tool.items() if value is not None} for name, tool in tools.items()}
+    shown["tools"] = {
+        name: {key: value for key, value in tool.items() if value not in (None, ()) and (key, value) != ("enabled", False)}
+        for name, tool in tools.items()
+    }
     present = {key: list(value) if isinstance(value, tuple) else value for key, value in shown.items() if value not in (None, {}, ())}
+    if server.trust == "normal":
+        del present["trust"]
     if server.breaker is None:
         present["breaker"] = False
     return {key: msgspec.to_builtins(value) for key, value in present.items()}

@@ -16,6 +16,7 @@ from ..wire.tier import DEFAULT_TIER, Tier
 KeyPath = tuple[str | int, ...]
 
 OnAuditFailure = Literal["reads-only", "stop"]
+Trust = Literal["normal", "low"]
 
 MIB: Final = 2**20
 
@@ -66,6 +67,13 @@ class BreakerConfig(msgspec.Struct, frozen=True):
     open_s: float = 300.0
 
 
+class RaiseConfig(msgspec.Struct, frozen=True):
+    """A rule that raises: where the condition ``when`` holds for the arguments, the call is of this tier at least."""
+
+    when: str
+    tier: Tier
+
+
 class ToolConfig(msgspec.Struct, frozen=True):
     """What a person said about a tool or a pattern of tools.
 
@@ -76,6 +84,8 @@ class ToolConfig(msgspec.Struct, frozen=True):
         idempotent: Running it twice is the same as once, so a lost call of it may be sent again (L0 and L1 only).
         stale_s: How old an answer may be that stands in while the server is down (L0 only).
         result_bytes: Of one result of it; ``None``: as of the server.
+        raises: Rules that raise the tier of a call by its arguments; ``raise`` in the file.
+        enabled: A person switched this L3 tool on, by its name.
     """
 
     tier: Tier | None = None
@@ -85,6 +95,8 @@ class ToolConfig(msgspec.Struct, frozen=True):
     idempotent: bool | None = None
     stale_s: float | None = None
     result_bytes: int | None = None
+    raises: tuple[RaiseConfig, ...] = ()
+    enabled: bool = False
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +115,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         revision: The protocol revision to speak; ``None`` finds it out.
         heartbeat_s: How often a silent server is asked whether it lives; 0 is never, ``None`` the runtime's default.
         idle_stop_s: After how many seconds without a call it is stopped until the next one; ``None`` is never.
+        trust: ``low``: every tool is one tier higher.
         key: Where the table stands in ``source``, for error messages.
     """
 
@@ -123,6 +136,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     idle_stop_s: float | None = None
     enabled: bool = True
     default_tier: Tier = DEFAULT_TIER
+    trust: Trust = "normal"
     limits: Limits = Limits()
     tools: dict[str, ToolConfig] = {}
     source: Source | None = None
@@ -146,12 +160,15 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
         A person who approves a project file's server approves exactly this; the tiers are hashed too, since they count
         from then on.  Variables are hashed by name, not value.
         """
-        tools = {name: msgspec.structs.asdict(tool) for name, tool in self.tools.items()}
+        tools = {name: msgspec.to_builtins(tool) for name, tool in self.tools.items()}
         what = {
             "v": 1,
             "name": self.name,
             "folder": str(self.folder) if self.folder else None,
-            **{field: getattr(self, field) for field in ("command", "url", "cwd", "env", "inherit", "headers", "revision", "default_tier")},
+            **{
+                field: getattr(self, field)
+                for field in ("command", "url", "cwd", "env", "inherit", "headers", "revision", "default_tier", "trust")
+            },
             "limits": msgspec.structs.asdict(self.limits),
             "tools": tools,
         }

@@ -136,6 +136,31 @@ def set_tiers(path: Path, server: str, tiers: Mapping[str, Tier], *, drop: Colle
     return _edit_server(path, server, edit)
 
 
+def set_tool_enabled(path: Path, server: str, tool: str, enabled: bool) -> Config:
+    """Switch an L3 tool on or off; its tier, if it has one by its name, stays.
+
+    Raises:
+        ConfigError: The server is not in the file, or the file cannot be changed.
+    """
+
+    def edit(servers: Any) -> None:
+        tools = servers[server].setdefault("tools", {})
+        was = tools.get(tool)
+        if not enabled and not isinstance(was, dict):
+            return
+        entry = was if isinstance(was, dict) else {} if was is None else {"tier": was}
+        if enabled:
+            entry["enabled"] = True
+        else:
+            entry.pop("enabled", None)
+        if not entry:
+            del tools[tool]
+        elif not isinstance(was, dict):
+            tools[tool] = entry
+
+    return _edit_server(path, server, edit)
+
+
 def set_enabled(path: Path, name: str, enabled: bool) -> Config:
     """Switch a server on or off.
 
@@ -158,6 +183,9 @@ def server_table(server: ServerConfig) -> dict[str, object]:
     tools: dict[str, object] = {}
     for name, tool in server.tools.items():
         entry = _unusual(tool, ToolConfig())
+        if "raises" in entry:
+            del entry["raises"]
+            entry["raise"] = [msgspec.structs.asdict(rule) for rule in tool.raises]
         tools[name] = tool.tier if list(entry) == ["tier"] else entry
     table: dict[str, object] = {
         "command": list(server.command) if server.command is not None else None,
@@ -173,6 +201,7 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         "breaker": _unusual(server.breaker, BreakerConfig()) if server.breaker is not None else False,
         "revision": server.revision,
         "default_tier": server.default_tier if server.default_tier != DEFAULT_TIER else None,
+        "trust": server.trust if server.trust != "normal" else None,
         "enabled": None if server.enabled else False,
         "env": dict(server.env),
         "headers": dict(server.headers),

@@ -62,6 +62,7 @@ class Approve:
         question = self._question(call, tier, flight, "arguments")
         decision = await self._decide(self._approver, question, flight, what)
         if tier == "L3":
+            flight.detail["approval_of_arguments"] = flight.detail["approval"]
             decision = await self._decide(self._approver, self._question(call, tier, flight, "intent"), flight, what)
         flight.notes.append(f"approved by {escape_inline(decision.by)} ({escape_inline(decision.how)})")
         return Grant(

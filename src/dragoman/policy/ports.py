@@ -5,7 +5,7 @@ Nothing here is implemented by policy's callers' callers: ``service`` hands the 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from dragoman.errors import DragomanError
 from dragoman.policy.chain import Call, Kind, Outcome
 from dragoman.policy.questions import Decision, Question
+from dragoman.policy.raising import Raise, raised
 from dragoman.wire.listing import Tool
 from dragoman.wire.tier import Tier
 
@@ -67,6 +68,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
         max_timeout_s: How far progress may move that deadline; ``None``: as far as the runtime's default.
         idempotent: A person said that running it twice is the same as once; the server's own claim does not count.
         stale_s: How old an answer may be that stands in while the server is down; ``None``: none may.
+        raises: Rules that raise the tier of a call by its arguments.
         max_bytes: Longest result of this tool; ``None``: as of its server.
     """
 
@@ -83,11 +85,17 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool = False
     stale_s: float | None = None
     max_bytes: int | None = None
+    raises: tuple[Raise, ...] = ()
 
     @property
     def full_name(self) -> str:
         """``server.tool``."""
         return f"{self.server}.{self.name}"
+
+    def called_with(self, arguments: Mapping[str, Any]) -> Resolved:
+        """The same tool with the tier of a call with these arguments: its own, or a stricter one."""
+        tier, rule = raised(self.tier, self.rule, self.raises, arguments)
+        return self if tier == self.tier else msgspec.structs.replace(self, tier=tier, rule=rule)
 
 
 class Registry(Protocol):

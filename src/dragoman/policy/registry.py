@@ -31,11 +31,11 @@ _unpack: Final = msgspec.json.Decoder(Tool).decode
 class _Server:
     """What is known about one server. ``used`` holds its tools that somebody asked for by name, which are asked for again."""
 
-    __slots__ = ("enabled", "held", "name", "packed", "rules", "used")
+    __slots__ = ("held", "name", "packed", "rules", "used")
 
-    def __init__(self, name: str, tools: Iterable[Tool], rules: Rules, held: Mapping[str, str], enabled: Iterable[str]) -> None:
+    def __init__(self, name: str, tools: Iterable[Tool], rules: Rules, held: Mapping[str, str]) -> None:
         self.name, self.rules = name, rules
-        self.held, self.enabled = dict(held), frozenset(enabled)
+        self.held = dict(held)
         self.packed = {tool.name: _packed(tool) for tool in tools}
         self.used: dict[str, Resolved] = {}
 
@@ -61,7 +61,8 @@ class _Server:
             rule=rule,
             held=self.held.get(tool),
             say=say,
-            enabled=tool in self.enabled,
+            enabled=self.rules.enabled(tool),
+            raises=self.rules.raises(tool),
             timeout_s=settings.timeout_s,
             max_timeout_s=settings.max_timeout_s,
             idempotent=settings.idempotent,
@@ -92,17 +93,15 @@ class ToolRegistry:
         rules: Rules,
         *,
         held: Mapping[str, str] | None = None,
-        enabled: Iterable[str] = (),
     ) -> None:
         """Replace what is known about a server.
 
         Args:
             tools: As pinned.
             held: Why a tool is held, by name; tools that are held but not in ``tools`` are unknown.
-            enabled: L3 tools that a person switched on by name.
         """
         self.drop_server(server)
-        known = self._servers[server] = _Server(server, tools, rules, held or {}, enabled)
+        known = self._servers[server] = _Server(server, tools, rules, held or {})
         for name, tool in _shortened(known):
             self._shortened.setdefault(name, (server, tool))
 

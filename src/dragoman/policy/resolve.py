@@ -34,6 +34,8 @@ class Resolve:
             found = self._registry.find(call.kind, call.server, call.name)
         if found is None or found.tier == "off":
             raise self._unknown(call)
+        if found.raises:
+            found = found.called_with(call.arguments)
         flight = self._flights.of(call)
         if call.adhoc:
             flight.call = msgspec.structs.replace(call, definition=found.definition)
@@ -89,7 +91,8 @@ class Resolve:
             _refuse_withheld(found)
         except (ToolChanged, NotAllowed) as exc:
             return f"refused: {exc}"
-        return f"tier {found.tier} by {found.rule}"
+        more = f"; {len(found.raises)} rule{'s' if len(found.raises) > 1 else ''} may raise it by arguments" if found.raises else ""
+        return f"tier {found.tier} by {found.rule}{more}"
 
 
 def _deadline(call: Call, found: Resolved) -> tuple[float | None, float | None]:
@@ -113,6 +116,6 @@ def _refuse_withheld(found: Resolved) -> None:
     if found.tier == "L3" and not found.enabled:
         raise NotAllowed(
             f"{shown} is irreversible (L3) and switched off, by {found.rule}",
-            hint=f"if it is less than irreversible, a person may say so: dragoman tier {shown} L2",
+            hint=f"a person on a terminal can switch it on, dragoman tier --enable {shown}, or make it less, dragoman tier {shown} L2",
             server=found.server,
         )

@@ -6,9 +6,10 @@ Patterns know ``*`` and ``?`` and nothing else, so a bracket in a tool's name is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from dragoman.policy.raising import Raise, one_up
 from dragoman.wire.tier import DEFAULT_TIER, TIERS, Tier
 
 
@@ -22,6 +23,8 @@ class ToolRule(NamedTuple):
     idempotent: bool | None = None
     stale_s: float | None = None
     max_bytes: int | None = None
+    raises: Sequence[Raise] = ()
+    enabled: bool = False
 
 
 class Settings(NamedTuple):
@@ -49,6 +52,7 @@ class Rules:
         tools: By tool name or pattern, as in ``[servers.NAME.tools]``.
         default_tier: For tools that no rule names; ``None``: nobody said, so the cautious default.
         defaults: For all that no rule says otherwise.
+        little_trust: Every tool is one tier higher than was said.
     """
 
     def __init__(
@@ -57,11 +61,13 @@ class Rules:
         tools: Mapping[str, ToolRule] | None = None,
         default_tier: Tier | None = None,
         defaults: Settings | None = None,
+        *,
+        little_trust: bool = False,
     ) -> None:
         self.server = server
         self.defaults = Settings() if defaults is None else defaults
         self._exact = dict(tools or {})
-        self._default = default_tier
+        self._default, self._little_trust = default_tier, little_trust
         patterns = [(key, rule) for key, rule in self._exact.items() if "*" in key or "?" in key]
         # Among patterns of one length the stricter comes first: a tie must not make a call easier.
         patterns.sort(key=lambda item: (-len(item[0]), -(TIERS.index(item[1].tier) if item[1].tier else -1), item[0]))
@@ -69,6 +75,13 @@ class Rules:
 
     def decide(self, tool: str) -> Ruling:
         """The ruling for a tool of this server."""
+        said = self.said(tool)
+        if self._little_trust and (higher := one_up(said.tier)) != said.tier:
+            return Ruling(higher, f"{said.rule} ({said.tier}), one up by servers.{self.server}.trust", said.say)
+        return said
+
+    def said(self, tool: str) -> Ruling:
+        """What was said about a tool, before little trust in its server raises it."""
         tier: Tier | None = None
         said: str | None = None
         rule = ""
@@ -82,6 +95,14 @@ class Rules:
         if self._default is not None:
             return Ruling(self._default, f"servers.{self.server}.default_tier", said)
         return Ruling(DEFAULT_TIER, f"nobody has set a tier, so {DEFAULT_TIER}", said)
+
+    def raises(self, tool: str) -> tuple[Raise, ...]:
+        """All rules that raise a tool's tier by arguments, those of patterns too: none takes the place of another."""
+        return tuple(one for _, rule in self._matching(tool) for one in rule.raises)
+
+    def enabled(self, tool: str) -> bool:
+        """Whether a person switched an L3 tool on, by its name."""
+        return tool in self._exact and self._exact[tool].enabled
 
     def settings(self, tool: str) -> Settings:
         """How calls of a tool are made: each setting from the most exact rule that has it."""

@@ -19,7 +19,7 @@ import msgspec
 
 from dragoman._version import __version__
 from dragoman.config import checks
-from dragoman.config.model import Config, Limits, OnAuditFailure, PolicyConfig, ServerConfig, ToolConfig
+from dragoman.config.model import Config, Limits, OnAuditFailure, PolicyConfig, ServerConfig, ToolConfig, dotted
 from dragoman.config.secrets import mask_server, resolve_server
 from dragoman.errors import ConfigError
 from dragoman.policy import stack
@@ -28,6 +28,7 @@ from dragoman.policy.bulkhead import LaneRule
 from dragoman.policy.chain import Layer, Outcome
 from dragoman.policy.names import some
 from dragoman.policy.ports import Approver
+from dragoman.policy.raising import Raise
 from dragoman.policy.rules import Rules, Settings, ToolRule
 from dragoman.policy.withdrawal import Withdrawable
 from dragoman.runtime import host as runtime_host
@@ -43,6 +44,7 @@ from dragoman.service.plumbing import Plumbing, keep_of
 from dragoman.service.restarts import Wishes
 from dragoman.service.voices import OnLog, Voice
 from dragoman.transports.logfile import LogFile
+from dragoman.wire.condition import parse_condition
 from dragoman.wire.tier import DEFAULT_TIER, Tier, is_tier
 
 log = logging.getLogger("dragoman")
@@ -330,12 +332,26 @@ def spec_of(
 def rules_of(server: ServerConfig) -> Rules:
     """The tiers of a configured server; a default that its file does not name is nobody's rule."""
     tools = {
-        key: ToolRule(tool.tier, tool.say, tool.timeout_s, tool.max_timeout_s, tool.idempotent, tool.stale_s, tool.result_bytes)
+        key: ToolRule(
+            tool.tier,
+            tool.say,
+            tool.timeout_s,
+            tool.max_timeout_s,
+            tool.idempotent,
+            tool.stale_s,
+            tool.result_bytes,
+            raises=[
+                Raise(parse_condition(one.when), one.tier, dotted(("servers", server.name, "tools", key, "raise", place)))
+                for place, one in enumerate(tool.raises)
+            ],
+            enabled=tool.enabled,
+        )
         for key, tool in server.tools.items()
     }
     named = server.source is not None and (*server.key, "default_tier") in server.source.lines
     tier = server.default_tier if named or server.default_tier != DEFAULT_TIER else None
-    return Rules(server.name, tools, tier, Settings(server.timeout_s or DEFAULT_TIMEOUT_S, server.max_timeout_s))
+    usual = Settings(server.timeout_s or DEFAULT_TIMEOUT_S, server.max_timeout_s)
+    return Rules(server.name, tools, tier, usual, little_trust=server.trust == "low")
 
 
 async def why_held_back(server: ServerConfig, config: Config, plumbing: Plumbing) -> str | None:

@@ -67,9 +67,9 @@ def idle_patterns(server: ServerConfig, tools: Sequence[str]) -> list[str]:
     for key, rule in server.tools.items():
         if rule.tier is None or not is_pattern(key):
             continue
-        name = rules.decide(key).rule
+        name = rules.said(key).rule
         matching = [tool for tool in tools if governs(key, tool)]
-        rulings = [rules.decide(tool) for tool in matching]
+        rulings = [rules.said(tool) for tool in matching]
         if matching and all(ruling.rule != name for ruling in rulings) and any(ruling.tier != rule.tier for ruling in rulings):
             command = f"dragoman tier {shlex.quote(f'{server.name}.{key}')} {rule.tier}"
             found.append(f"{name} ({rule.tier}) decides nothing: more exact rules do for {some(matching, 5)}; {command} lets it decide")
@@ -79,9 +79,9 @@ def idle_patterns(server: ServerConfig, tools: Sequence[str]) -> list[str]:
 def beaten(server: ServerConfig, tool: str) -> list[str]:
     """A line for each pattern that speaks of ``tool`` too, and would give it another tier than the rule that decides."""
     rules = rules_of(server)
-    tier, rule, _ = rules.decide(tool)
+    tier, rule, _ = rules.said(tool)
     keys = [key for key, one in server.tools.items() if one.tier not in (None, tier) and is_pattern(key) and governs(key, tool)]
-    return [f"{rules.decide(key).rule} ({server.tools[key].tier}) speaks of it too; {rule} is more exact" for key in keys]
+    return [f"{rules.said(key).rule} ({server.tools[key].tier}) speaks of it too; {rule} is more exact" for key in keys]
 
 
 async def notices(context: Context, config: Config) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -112,7 +112,7 @@ async def list_tiers(context: Context, written: str | None = None) -> list[ToolT
         ConfigError: There is no such server or tool.
     """
     if written is not None and written not in context.config.servers:
-        name, key = _split(written, context)
+        name, key = split_tool(written, context)
         known = await list_tiers(context, find_server(name, context.config).name)
         rows = [row for row in known if row.name == key or governs(key, row.name)]
         if not rows:
@@ -151,7 +151,7 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
     """
     if not is_tier(tier):
         raise ConfigError(f"{checks.tier(tier)}", hint="L0 reads, L1 writes, L2 asks a person, L3 is off until switched on, off is gone")
-    name, key = _split(written, context)
+    name, key = split_tool(written, context)
     before = find_server(name, context.config)
     if (problem := checks.pattern(key)) is not None:
         raise ConfigError(f"{key!r}: {problem}", hint=f"tools of {name}: dragoman tier")
@@ -167,7 +167,7 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
     try:
         store = plumbing.store
         state = await trust.trust_state(before, context.config, store)
-        was = rules_of(before).decide(key).tier
+        was = rules_of(before).said(key).tier
         dropped = [tool for tool in await untouched(before, file, store) if governs(key, tool)] if is_pattern(key) else []
         after = write.set_tiers(file, name, {key: tier}, drop=dropped).servers[name]
         await note(store, "tier set", agreed, server=name, tool=key, tier=tier, was=was, file=str(file))
@@ -177,7 +177,7 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
         await plumbing.close()
     matching = [tool for tool in tools if governs(key, tool)]
     rules = rules_of(after)
-    mine = [tool for tool in matching if rules.decide(tool).tier == tier]
+    mine = [tool for tool in matching if rules.said(tool).tier == tier]
     return TierChange(
         server=name,
         key=key,
@@ -192,10 +192,18 @@ async def set_tier(written: str, tier: str, context: Context, agreed: Agreement)
     )
 
 
-async def explain(written: str, context: Context, *, somebody: bool, tap_for: TapFor | None = None) -> Explanation:
+async def explain(
+    written: str,
+    context: Context,
+    *,
+    somebody: bool,
+    arguments: Callable[[Any], Mapping[str, Any]] | None = None,
+    tap_for: TapFor | None = None,
+) -> Explanation:
     """What each layer would do with a call of a tool. Starts its server only where it was never listed.
 
     Args:
+        arguments: Makes the arguments of the call, from the tool's ``inputSchema``; without them, no rule about arguments is looked at.
         somebody: A person could be asked.
 
     Raises:
@@ -203,7 +211,7 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
         UnknownTool: The server has no such tool.
         TransportError, ProtocolError, NotAllowed: The server has to be started for this, and that did not work.
     """
-    name, tool = _split(written, context)
+    name, tool = split_tool(written, context)
     find_server(name, context.config)
     approver = DenyAll("nobody is asked for an explanation") if somebody else None
     host = Host.from_config(context=context, approver=approver, lazy=True, tap_for=tap_for)
@@ -221,6 +229,8 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
             known = [entry.full_name for entry in host.registry.all(name)]
             hint = f"did you mean {' or '.join(near)}?" if near else f"its tools: {some(known) or 'none'}"
             raise UnknownTool(f"the server {name} has no tool {tool!r}", hint=hint, server=name)
+        if arguments is not None:
+            found = found.called_with(arguments(found.definition.input_schema if found.definition is not None else {}))
         obstacle = None if slot.spec.enabled else f"the server {name} is switched off"
         return Explanation(
             server=name,
@@ -234,7 +244,7 @@ async def explain(written: str, context: Context, *, somebody: bool, tap_for: Ta
         )
 
 
-def _split(written: str, context: Context) -> tuple[str, str]:
+def split_tool(written: str, context: Context) -> tuple[str, str]:
     """Server and tool, split at the first dot, as names of servers hold none.
 
     Raises:

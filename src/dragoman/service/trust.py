@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from dragoman.config.model import Config, ServerConfig
+from dragoman.config.model import Config, ServerConfig, ToolConfig
 from dragoman.config.secrets import mask_server
 from dragoman.service.notes import Agreement, note
 from dragoman.store.base import Store
@@ -22,7 +22,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         cwd: The folder it starts in, absolute where no variable is in it.
         env, headers: Names with what the file gives them; ``inherit`` are names passed on from our own environment.
-        tools: Tier by tool name or pattern.
+        tools: Tier by tool name or pattern; an L3 tool that is on says so.
     """
 
     name: str
@@ -56,8 +56,12 @@ def facts(server: ServerConfig) -> Facts:
         inherit=server.inherit,
         headers=dict(shown.headers),
         default_tier=server.default_tier,
-        tools={name: tool.tier for name, tool in server.tools.items() if tool.tier is not None},
+        tools={name: tier for name, tool in server.tools.items() if (tier := _tier_of(tool)) is not None},
     )
+
+
+def _tier_of(tool: ToolConfig) -> str | None:
+    return f"{tool.tier or 'L3'}, switched on" if tool.enabled else tool.tier
 
 
 async def trust_state(server: ServerConfig, config: Config, store: Store) -> TrustState:
