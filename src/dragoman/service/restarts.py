@@ -24,7 +24,8 @@ def ask(context: Context, server: str) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / f"{context.scope}.{server}"
     path.touch(mode=0o600)
-    os.utime(path)
+    now_ns = time.time_ns()  # the file system's own clock may be some milliseconds behind, before a host that has just begun to look
+    os.utime(path, ns=(now_ns, now_ns))
 
 
 class Wishes:
