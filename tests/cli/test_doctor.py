@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.cli.program import LEGACY, run, server
 
@@ -64,3 +67,36 @@ def test_bad_call_is_refused_with_what_to_write(tmp_path: Path) -> None:
         done = run("doctor", "--call", text, "--", *LEGACY, cwd=tmp_path)
         assert done.code == 2
         assert "--call" in done.err
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)], ids=["text", "json"])
+def test_no_secret_is_in_what_it_says_however_it_is_said(json: tuple[str, ...], tmp_path: Path) -> None:
+    """A report is made to be passed on to the author of the server, who has no business with our credentials."""
+    secret = "hunter2-very-secret"
+    program = f"import os, sys; sys.exit(f'I was given {{os.environ[{'TOKEN'!r}]}}')"
+    for words in (
+        ["--env", f"TOKEN={secret}", "--", sys.executable, "-c", program],
+        ["--header", f"Authorization: Bearer {secret}", f"http://me:{secret}@127.0.0.1:9/mcp?token={secret}"],
+    ):
+        done = run("doctor", *json, *words, cwd=tmp_path)
+        assert done.code == 1
+        assert "found" in done.out or "fault" in done.out
+        assert secret not in done.out + done.err
+
+
+def test_server_that_names_itself_after_a_secret_is_shown_without_it(tmp_path: Path) -> None:
+    """It was given the secret, and says what it likes."""
+    secret = "hunter2-very-secret"
+    program = (
+        "import json, os, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        "    about = {'name': os.environ['TOKEN'], 'version': '1'}\n"
+        "    found = {'protocolVersion': '2025-11-25', 'capabilities': {}, 'serverInfo': about}\n"
+        "    answer = {'result': found} if asked['method'] == 'initialize' else {'error': {'code': -32601, 'message': 'no'}}\n"
+        "    if 'id' in asked: print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], **answer}), flush=True)\n"
+    )
+    for json in ((), ("--json",)):
+        done = run("doctor", *json, "--env", f"TOKEN={secret}", "--", sys.executable, "-c", program, cwd=tmp_path)
+        assert "2025-11-25" in done.out
+        assert secret not in done.out + done.err

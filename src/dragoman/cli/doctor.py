@@ -34,15 +34,16 @@ _COLOURS = {"fault": "red", "warning": "yellow", "note": "cyan"}
 def doctor(settings: Settings, /, words: tuple[str, ...], calls: tuple[str, ...], timeout: float | None, **options: Any) -> None:
     """Examine a server: what is wrong with it, whose fault that is, and what to do."""
     from dragoman.service.doctor import STEP_S
+    from dragoman.service.doctors import for_others
 
     logging.getLogger("dragoman").setLevel(logging.ERROR if not settings.verbose else logging.INFO)  # what it would warn of is found here
     tried = [_call(settings, text) for text in calls]
     step_s = timeout if timeout is not None else STEP_S
-    checkup = settings.run(_examine(settings, words, tried, step_s, options))
+    checkup = for_others(settings.run(_examine(settings, words, tried, step_s, options)), settings.redact)
     if settings.json:
         output.emit_json(msgspec.to_builtins(checkup))
     else:
-        output.data("\n".join(lines(checkup, settings)))
+        output.data("\n".join(lines(checkup)))
     if not checkup.healthy:
         raise SystemExit(1)
 
@@ -89,7 +90,7 @@ def _call(settings: Settings, text: str) -> tuple[str, Arguments]:
     return words[0], lambda schema: parse(words[1:], schema, read_file, stdin_text)
 
 
-def lines(checkup: Checkup, settings: Settings) -> list[str]:
+def lines(checkup: Checkup) -> list[str]:
     """The checkup for a person, escaped."""
     width = min(output.terminal_width() or 100, 120)
     server = checkup.server
@@ -97,7 +98,7 @@ def lines(checkup: Checkup, settings: Settings) -> list[str]:
     facts = [escape_inline(shortened(head))]
     if checkup.revision is not None:
         facts.append(f"{checkup.era} era, revision {checkup.revision}, {checkup.tools} tool{'' if checkup.tools == 1 else 's'}")
-    found = [output.styled(escape_inline(settings.redact(checkup.target)), bold=True), *("  " + fact for fact in facts)]
+    found = [output.styled(escape_inline(checkup.target), bold=True), *("  " + fact for fact in facts)]
     for step in checkup.tried:
         how = (
             "not tried (--call 'TOOL k=v ...' tries one)"
@@ -107,7 +108,7 @@ def lines(checkup: Checkup, settings: Settings) -> list[str]:
         found.append(f"  {escape_inline(step['step']):<16.60} {how}")
     found.append("")
     for one in checkup.found:
-        found += _of(one, width, settings)
+        found += _of(one, width)
     if checkup.healthy:
         found.append("healthy: nothing found that is wrong" if not checkup.found else "healthy, with notes")
     else:
@@ -117,15 +118,15 @@ def lines(checkup: Checkup, settings: Settings) -> list[str]:
     return found
 
 
-def _of(one: Diagnosis, width: int, settings: Settings) -> list[str]:
+def _of(one: Diagnosis, width: int) -> list[str]:
     mark = output.styled(f"{_MARKS[one.weight]:<6}", fg=_COLOURS[one.weight], bold=True)
     room = max(20, width - 8)
-    first, *rest = wrap(settings.redact(one.what), room)
+    first, *rest = wrap(one.what, room)
     found = [f"{mark}{first}", *("      " + line for line in rest)]
     if one.whose != "nobody":
         found.append(f"      whose: {one.whose}")
     for label, text in (("seen", one.evidence), ("do", one.advice)):
         if text:
-            first, *rest = wrap(settings.redact(text), max(20, width - 8 - len(label) - 2))
+            first, *rest = wrap(text, max(20, width - 8 - len(label) - 2))
             found += [f"      {label}: {first}", *(" " * (8 + len(label)) + line for line in rest)]
     return [*found, ""]

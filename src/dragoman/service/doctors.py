@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from dragoman.config.secrets import resolve_server
 from dragoman.errors import NotAllowed
 from dragoman.service.assemble import shown_target, spec_of, why_held_back
 from dragoman.service.context import Context
-from dragoman.service.doctor import Arguments, Doctor
+from dragoman.service.doctor import Arguments, Checkup, Doctor
 from dragoman.service.doctor_http import look
 from dragoman.service.plumbing import Plumbing
 from dragoman.service.targets import Target, client_for
@@ -45,6 +47,22 @@ async def of_configured(context: Context, name: str, calls: Calls, step_s: float
     make = functools.partial(spec.make_client, label=name)
     at = _look(launch.url, launch.headers)
     return Doctor(make, f"{name}: {shown_target(server)}", command=launch.command or (), calls=calls, look=at, step_s=step_s)
+
+
+def for_others(checkup: Checkup, redact: Callable[[str], str]) -> Checkup:
+    """The same without secrets, whoever wrote them where: a finding is made to be passed on, to the author of a server above all."""
+    return msgspec.convert(_without(msgspec.to_builtins(checkup), redact), Checkup)
+
+
+def _without(value: Any, redact: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return redact(value)
+        case list():
+            return [_without(one, redact) for one in value]
+        case dict():
+            return {key: _without(one, redact) for key, one in value.items()}
+    return value
 
 
 def _look(url: str | None, headers: Mapping[str, str]) -> Any:
