@@ -105,3 +105,13 @@ def test_this_folder_comes_before_the_users_own_files(tmp_path: Path) -> None:
     assert places("claude", context, platform="darwin")[2] == Path(
         "/home/ada/Library/Application Support/Claude/claude_desktop_config.json"
     )
+
+
+def test_the_json_of_an_import_has_each_tools_tier_and_reason(tmp_path: Path) -> None:
+    """Our contract: with `--yes` all are L2, and a script sees what they would have been."""
+    file = tmp_path / "theirs.json"
+    theirs(file, h=entry(LEGACY))
+    done = run("import", str(file), "--yes", "--json", cwd=tmp_path)
+    tools = {tool["name"]: tool for tool in done.json["servers"][0]["tools"]}
+    assert {tool["tier"] for tool in tools.values()} == {"L2"}
+    assert (tools["search"]["proposed"], tools["search"]["reason"]) == ("L0", '"search" in its name')

@@ -37,16 +37,19 @@ def import_(settings: Settings, origin: str, user: bool) -> int:
         raise ApprovalDenied("there is no terminal to ask on: nothing was taken over", layer="approve", hint=hint)
     for warning in (*found.warnings, *(f"{name} is left out: {why}" for name, why in found.left_out.items())):
         output.warn(warning)
-    done: dict[str, dict[str, Any]] = {name: {"name": name, "written": False, "why": why} for name, why in found.left_out.items()}
+    done: dict[str, dict[str, Any]] = {
+        name: {"name": name, "written": False, "why": why, "tools": []} for name, why in found.left_out.items()
+    }
     failed = 0
     for server in found.servers:
+        tools: object = []
         try:
-            why = _take_over(settings, server.name, found)
+            why, tools = _take_over(settings, server.name, found)
         except DragomanError as exc:
             failed += 1
             why = settings.redact(str(exc))
             output.error(f"{server.name} is left out: {why}", exc.hint)
-        done[server.name] = {"name": server.name, "written": why is None, "why": why}
+        done[server.name] = {"name": server.name, "written": why is None, "why": why, "tools": tools}
     if settings.json:
         output.emit_json({"source": str(found.source), "file": str(found.file), "servers": list(done.values())})
     else:
@@ -55,8 +58,8 @@ def import_(settings: Settings, origin: str, user: bool) -> int:
     return int(failed > 0)
 
 
-def _take_over(settings: Settings, name: str, found: importing.Import) -> str | None:
-    """Look at one server, ask, write it; why not, or ``None``."""
+def _take_over(settings: Settings, name: str, found: importing.Import) -> tuple[str | None, object]:
+    """Look at one server, ask, write it; why not, or ``None``, and its tools with their tiers and reasons."""
     server = next(server for server in found.servers if server.name == name)
     proposal = settings.run(adding.examine(server, found.file, settings.context, cautious=settings.yes, tap_for=settings.tracing.tap))
     if not settings.json:
@@ -66,6 +69,6 @@ def _take_over(settings: Settings, name: str, found: importing.Import) -> str | 
         output.warn(warning)
     how: How = "--yes" if settings.yes else "terminal"
     if not settings.yes and not confirm(f"Add {name} to {found.file}?"):
-        return "not wanted"
+        return "not wanted", proposal.for_json()["tools"]
     settings.run(adding.write_down(proposal, settings.context, agreement(how, terminal=has_terminal())))
-    return None
+    return None, proposal.for_json()["tools"]
