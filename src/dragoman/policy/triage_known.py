@@ -1,4 +1,6 @@
-"""Well-known servers: what their tools do, as read in their sources, by package and by the versions that were read.
+"""Well-known servers: what their tools are known to do, by package and by the versions that this is meant for.
+
+It was written down from what their names and documentation say, not from a reading of the source of each version.
 
 Only the command or the URL that a person typed tells which server it is. What a server calls itself is a claim and is not looked at.
 """
@@ -21,7 +23,7 @@ class ServerIdentity(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A well-known server. ``versions``: how those begin that were read; any other may do something else under the same names."""
+    """A well-known server. ``versions``: how those begin that the table is meant for; others may do something else under the names."""
 
     title: str
     versions: tuple[str, ...]
