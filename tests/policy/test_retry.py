@@ -30,6 +30,7 @@ from dragoman.policy.ports import Resolved
 from dragoman.policy.retry import Retry
 from dragoman.policy.rules import Rules, ToolRule
 from dragoman.policy.turns import Turns
+from dragoman.protocol.refusals import TURNED_AWAY
 from dragoman.testing.layers import spawn_layer
 from dragoman.wire.tier import Tier
 from tests.policy.kit import Chain, call_of, tool
@@ -118,6 +119,16 @@ async def test_what_was_lost_is_tried_again_only_for_reads_and_what_a_person_cal
     error = await bench.run(tier, idempotent=idempotent)
     assert isinstance(error, ConnectionLost)
     assert error.maybe_ran == "perhaps"
+    assert len(bench.calls) == attempts
+
+
+@pytest.mark.parametrize("status", [408, 425])
+@pytest.mark.parametrize(("tier", "attempts"), [("L0", 3), ("L1", 1), ("L2", 1), ("L3", 1)])
+async def test_a_write_behind_a_status_that_gateways_give_late_is_not_sent_twice(status: int, tier: Tier, attempts: int) -> None:
+    """A gateway says 408 too when it is tired of waiting for the server behind it, which may be at work."""
+    assert status not in TURNED_AWAY, "the engine would say that it never left"
+    bench = Bench(*[lost(status=status) for _ in range(9)])
+    assert isinstance(await bench.run(tier), ConnectionLost)
     assert len(bench.calls) == attempts
 
 
