@@ -88,6 +88,12 @@ def test_head_that_cannot_be_played_is_named_with_its_line(entry: dict[str, Any]
     assert caught.value.line == 2
 
 
+def test_device_is_not_read_to_an_end_that_it_has_not() -> None:
+    """It would fill the memory first."""
+    with pytest.raises(ConfigError, match="is a device"):
+        read("/dev/null")
+
+
 def test_file_steers_no_terminal(tmp_path: Path) -> None:
     """People look at files with `cat`: C1 controls, marks of direction and DEL are written as JSON escapes, and mean the same."""
     said = '{"x":"\x9b31m \u202e \x7f größe"}'

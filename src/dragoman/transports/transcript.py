@@ -71,6 +71,8 @@ def read(path: str | os.PathLike[str]) -> Transcript:
         ConfigError: The file cannot be read, or is no transcript of a version that this program knows.
     """
     try:
+        if Path(path).is_char_device():
+            raise ConfigError("is a device and no file: it may have no end", file=str(path))
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as exc:
         raise ConfigError(f"cannot be read: {exc.strerror or exc}", file=str(path)) from exc
