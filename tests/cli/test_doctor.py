@@ -100,3 +100,9 @@ def test_server_that_names_itself_after_a_secret_is_shown_without_it(tmp_path: P
         done = run("doctor", *json, "--env", f"TOKEN={secret}", "--", sys.executable, "-c", program, cwd=tmp_path)
         assert "2025-11-25" in done.out
         assert secret not in done.out + done.err
+
+
+def test_words_behind_dashes_are_a_command_whatever_servers_are_called(tmp_path: Path) -> None:
+    """`dragoman doctor -- nosuch` was taken for the name of a server."""
+    done = run("doctor", "--json", "--", "no-such-command-here", cwd=tmp_path)
+    assert (done.code, [one["code"] for one in done.json["found"]]) == (1, ["command-missing"])

@@ -18,6 +18,7 @@ from dragoman.errors import (
     UnknownTool,
 )
 from dragoman.policy.chain import Outcome
+from dragoman.runtime.host import OPENING_S
 from dragoman.transports.base import Closed
 from dragoman.wire.listing import Tool
 from tests.runtime.fakes import FakeServer, LoopClock, turns, until, words
@@ -321,3 +322,16 @@ async def test_instructions_of_all_servers_are_one_text_for_a_model_and_marked_a
         "> Ask first.",
         '[end of what server "a" says]',
     ]
+
+
+async def test_opening_waits_for_a_server_that_hangs_only_so_long(clock: LoopClock) -> None:
+    """Our choice: one bad server must not make an agent wait for half a minute. It goes on starting."""
+    fleet = Fleet({"good": plain, "hangs": lambda server: setattr(server, "_on", lambda message: [])})
+    opening = asyncio.ensure_future(fleet.host.open())
+    await until(lambda: fleet.host.slots["good"].state == "ready")
+    assert not opening.done()
+    await clock.advance(OPENING_S + 0.1)
+    await opening
+    assert fleet.host.slots["hangs"].state == "starting"
+    assert (await fleet.host.call("good.echo", {"text": "x"})).ok
+    await fleet.host.close()

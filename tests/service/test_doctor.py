@@ -232,3 +232,21 @@ def test_page_in_place_of_a_stream_is_noted() -> None:
     assert [one.code for one in of_get(200, "text/html")] == ["get-is-no-stream"]
     assert [one.code for one in of_get(307, "")] == ["redirect"]
     assert of_get(405, "application/json") == of_get(200, "text/event-stream; charset=utf-8") == []
+
+
+async def test_server_that_does_not_know_ping_is_told_so_by_name(tmp_path: Path) -> None:
+    """MCP 2025-11-25 basic/utilities/ping: the receiver has to answer; many a first server does not."""
+    program = tmp_path / "first.py"
+    program.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    message = json.loads(line)\n"
+        "    if message.get('method') == 'initialize':\n"
+        "        result = {'protocolVersion': '2025-11-25', 'capabilities': {}, 'serverInfo': {'name': 'first', 'version': '1'}}\n"
+        "        print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': result}), flush=True)\n"
+        "    elif 'id' in message:\n"
+        "        error = {'code': -32601, 'message': 'no'}\n"
+        "        print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'error': error}), flush=True)\n"
+    )
+    checkup = await examine([sys.executable, str(program)])
+    assert [(one.code, one.weight) for one in checkup.found] == [("no-ping", "warning")]

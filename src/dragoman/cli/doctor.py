@@ -20,11 +20,20 @@ if TYPE_CHECKING:
     from dragoman.service.diagnosis import Diagnosis
     from dragoman.service.doctor import Arguments, Checkup, Doctor
 
+_BEHIND = "dragoman.behind dashes"
 _MARKS = {"fault": "FAULT", "warning": "warn", "note": "note"}
 _COLOURS = {"fault": "red", "warning": "yellow", "note": "cyan"}
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class AfterDashes(click.Command):
+    """Remembers whether the words stood behind a lone ``--``: there they are a command, whatever servers are called."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_BEHIND] = "--" in args
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=AfterDashes, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("words", nargs=-1, required=True, metavar="SERVER | -- CMD ... | URL")
 @click.option(
     "--call", "calls", multiple=True, metavar="'TOOL k=v ...'", help="A tool to try as well; without this none is called. Repeatable."
@@ -37,9 +46,10 @@ def doctor(settings: Settings, /, words: tuple[str, ...], calls: tuple[str, ...]
     from dragoman.service.doctors import for_others
 
     logging.getLogger("dragoman").setLevel(logging.ERROR if not settings.verbose else logging.INFO)  # what it would warn of is found here
+    behind: bool = click.get_current_context().meta[_BEHIND]
     tried = [_call(settings, text) for text in calls]
     step_s = timeout if timeout is not None else STEP_S
-    checkup = for_others(settings.run(_examine(settings, words, tried, step_s, options)), settings.redact)
+    checkup = for_others(settings.run(_examine(settings, words, tried, step_s, options, behind)), settings.redact)
     if settings.json:
         output.emit_json(msgspec.to_builtins(checkup))
     else:
@@ -48,8 +58,10 @@ def doctor(settings: Settings, /, words: tuple[str, ...], calls: tuple[str, ...]
         raise SystemExit(1)
 
 
-async def _examine(settings: Settings, words: tuple[str, ...], calls: list[tuple[str, Arguments]], step_s: float, options: Any) -> Checkup:
-    name = words[0] if len(words) == 1 else ""
+async def _examine(
+    settings: Settings, words: tuple[str, ...], calls: list[tuple[str, Arguments]], step_s: float, options: Any, behind_dashes: bool
+) -> Checkup:
+    name = words[0] if len(words) == 1 and not behind_dashes else ""
     loaded = settings.loaded if name and "://" not in name and " " not in name and "/" not in name else None
     if loaded is not None and name in loaded.config.servers:
         doctor = await _of_configured(settings, name, calls, step_s)

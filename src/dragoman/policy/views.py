@@ -28,7 +28,8 @@ def for_model(outcome: Outcome) -> str:
     the place of the body.
     """
     call = outcome.call
-    where = f'server "{escape_inline(call.server)}", {call.kind} "{escape_inline(call.name)}"'
+    server = call.server or (outcome.error.server if outcome.error is not None else None) or ""
+    where = f'server "{escape_inline(server)}", {call.kind} "{escape_inline(call.name)}"'
     if outcome.error is not None:
         # An error can carry a server's own words: they are quoted too.
         head, *rest = escape_for_terminal(outcome.error.for_model()).splitlines() or [""]

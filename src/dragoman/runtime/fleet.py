@@ -63,10 +63,17 @@ class Fleet:
         """The servers by name."""
         return self._slots
 
-    async def start_all(self) -> None:
-        """Start every server that may be started, side by side."""
+    async def start_all(self, wait_s: float | None = None) -> None:
+        """Start every server that may be started, side by side; after ``wait_s`` seconds those that are slow go on by themselves."""
         startable = [slot for slot in self._slots.values() if slot.state in ("configured", "backing off", "down")]
-        await asyncio.gather(*(slot.connected() for slot in startable), return_exceptions=True)
+        waiting = [asyncio.ensure_future(slot.connected()) for slot in startable]
+        try:
+            if waiting:
+                await asyncio.wait(waiting, timeout=wait_s)
+        finally:
+            for one in waiting:
+                one.cancel()  # ends the wait, not the start
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     async def add_spec(self, spec: ServerSpec) -> None:
         """Add a server while the host runs, and start it unless the host is lazy.

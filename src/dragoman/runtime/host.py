@@ -38,6 +38,8 @@ from dragoman.runtime.watching import Watcher
 
 log = logging.getLogger("dragoman")
 
+#: How long opening waits for servers; an `npx` that has to download takes six seconds.
+OPENING_S: Final = 10.0
 #: How long closing waits for calls to be written down, and then for the last rows of health and catalogs.
 LAST_WORDS_S: Final = 5.0
 
@@ -107,7 +109,9 @@ class Host(Fleet):
     # --- opening and closing ------------------------------------------------------------------------------------
 
     async def open(self) -> Self:
-        """Start. A server that does not start stops none of the others: see ``slots``.
+        """Start, and wait for the servers, ten seconds at most: one that hangs holds up none of the others, and goes on starting.
+
+        How each of them is doing is in ``slots``.
 
         Raises:
             LocalProtocolError: It was opened before.
@@ -121,7 +125,7 @@ class Host(Fleet):
                 await opener()
             self._heartbeat.start()
             if not self._lazy:
-                await self.start_all()
+                await self.start_all(OPENING_S)
         except BaseException:
             await self.close()
             raise

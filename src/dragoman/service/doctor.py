@@ -14,12 +14,13 @@ from typing import Any, Final
 
 import msgspec
 
-from dragoman.errors import ConnectionLost, DragomanError
+from dragoman.errors import ConnectionLost, DragomanError, ServerError
 from dragoman.runtime.client import Client
 from dragoman.service.diagnosis import ORDER, Diagnosis, Whose
 from dragoman.service.symptoms import cut, of_breaches, of_call, of_opening, of_tools
 from dragoman.service.wirewatch import Watch
 from dragoman.transports import proctable
+from dragoman.wire.envelope import METHOD_NOT_FOUND
 from dragoman.wire.listing import Tool
 from dragoman.wire.revisions import LEGACY, MODERN
 
@@ -168,6 +169,12 @@ class Doctor:
                 failed.append(exc)
         self.checkup.tried.append({"step": "ping", "ok": not failed, "ms": round((time.monotonic() - began) * 1000, 1)})
         if not failed:
+            return
+        if all(isinstance(error, ServerError) and error.code == METHOD_NOT_FOUND for error in failed):
+            what = "it does not know ping, which every server has to answer; that it lives can only be guessed"
+            self.checkup.found.append(
+                Diagnosis(code="no-ping", weight="warning", whose="the server", what=what, advice="answer ping with an empty result")
+            )
             return
         if len(failed) < _PINGS and not self._command:
             what = f"{len(failed)} of {_PINGS} pings fail, the others work: behind a load balancer some instances do not know the session"
