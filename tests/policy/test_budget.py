@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.clock import FakeClock
-from dragoman.errors import BudgetExhausted, ConnectionLost, DragomanError, ServerError
+from dragoman.errors import BudgetExhausted, ConnectionLost, DragomanError, InvalidArguments, ServerError
 from dragoman.policy.approvers import CallbackApprover
 from dragoman.policy.budget import Budget
 from dragoman.policy.chain import Outcome
@@ -138,3 +138,22 @@ async def test_cancelling_counts_for_nothing_and_goes_through() -> None:
         with pytest.raises(asyncio.CancelledError):
             await bench.run(asyncio.CancelledError())
     assert await bench.run(None) is None
+
+
+async def test_arguments_that_are_refused_again_and_again_are_a_loop_too() -> None:
+    """What models are caught in most: the schema refuses, the model repeats. The whole chain, as it is built."""
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+    chain = Chain(tool(schema=schema))
+    ids = iter(range(100))
+
+    async def run(arguments: dict[str, Any], turn: str = "t") -> DragomanError | None:
+        return (await chain.run("math.add", arguments, turn=turn, id=f"c{next(ids)}")).error
+
+    for _ in range(3):
+        assert isinstance(await run({"b": 1}), InvalidArguments)
+    error = await run({"b": 1})
+    assert isinstance(error, BudgetExhausted)
+    assert "InvalidArguments" in str(error)
+    assert isinstance(await run({"c": 1}), InvalidArguments)  # changed, so looked at
+    assert isinstance(await run({"b": 1}, "u"), InvalidArguments)  # another turn
+    assert chain.inside.calls == []

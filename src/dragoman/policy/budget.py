@@ -13,7 +13,7 @@ from dragoman.errors import ApprovalPending, BudgetExhausted, DragomanError
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.digests import arguments_sha256
 from dragoman.policy.ports import Resolved
-from dragoman.policy.turns import Failing, Turns
+from dragoman.policy.turns import Failing, Turns, TurnState
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.results import ToolResult
 
@@ -39,12 +39,7 @@ class Budget:
             return await call_next(call)
         state = self._turns.get(call.principal, call.turn)
         if state is not None and state.failing:
-            key = _key(call)
-            known = state.failing.get(key)
-            if known is not None and known.times >= ENOUGH:
-                if self._clock.monotonic() - known.at < FORGOTTEN_S:
-                    raise _looping(call, known)
-                del state.failing[key]
+            self._break(call, state)
         try:
             outcome = await call_next(call)
         except DragomanError as exc:
@@ -57,6 +52,30 @@ class Budget:
         elif state is not None and state.failing:
             state.failing.pop(_key(call), None)
         return outcome
+
+    def refused(self, call: Call, error: DragomanError) -> None:
+        """Arguments were refused before this layer was reached: that is the loop that models are caught in most.
+
+        Raises:
+            BudgetExhausted: They were refused often enough.
+        """
+        if not call.turn or call.turn == call.id:
+            return
+        try:
+            state = self._turns.get(call.principal, call.turn)
+            if state is not None and state.failing:
+                self._break(call, state)
+            self._note(call, error.kind, str(error))
+        except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: there is nothing to know them by
+            return
+
+    def _break(self, call: Call, state: TurnState) -> None:
+        key = _key(call)
+        known = state.failing.get(key)
+        if known is not None and known.times >= ENOUGH:
+            if self._clock.monotonic() - known.at < FORGOTTEN_S:
+                raise _looping(call, known)
+            del state.failing[key]
 
     def _note(self, call: Call, kind: str, words: str) -> None:
         state = self._turns.of(call.principal, call.turn)

@@ -160,12 +160,13 @@ def build(
     def pointless(call: Call) -> DragomanError | None:
         return (in_vain(call) if in_vain is not None else None) or shared.breakers.obstacle(call.server)
 
+    budget = Budget(shared.turns, clock)
     made: dict[str, Any] = {
         "audit": Audit(sink, clock, flights, redact),
         "resolve": Resolve(registry, flights),
         "label": Label(),
-        "validate": Validate(flights, schemas, redact),
-        "budget": Budget(shared.turns, clock),
+        "validate": Validate(flights, schemas, redact, budget.refused),
+        "budget": budget,
         "approve": Approve(approver, clock, flights, timeout_s=approval_timeout_s, in_vain=pointless),
         "stale": Stale(shared.stale, flights),
         "retry": Retry(shared.turns, flights, clock, in_vain=in_vain),

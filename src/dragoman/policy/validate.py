@@ -6,6 +6,7 @@ A schema that cannot be used is set aside with a note, and the call goes through
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -25,13 +26,19 @@ from dragoman.wire.results import ToolResult
 _LARGE_BYTES: Final = 50_000
 
 
+#: Told of arguments that were refused; may raise what is to be said instead.
+Refusing = Callable[[Call, InvalidArguments], None]
+
+
 class Validate:
     """Bounds for all, schemas for tools only: arguments of prompts are strings by protocol, resources have none."""
 
     name = "validate"
 
-    def __init__(self, flights: Flights, schemas: Schemas | None = None, redact: Redact | None = None) -> None:
-        self._flights, self._redact = flights, redact
+    def __init__(
+        self, flights: Flights, schemas: Schemas | None = None, redact: Redact | None = None, refused: Refusing | None = None
+    ) -> None:
+        self._flights, self._redact, self._refused = flights, redact, refused
         self._schemas = Schemas() if schemas is None else schemas
 
     async def __call__(self, call: Call, call_next: CallNext) -> Outcome:
@@ -40,7 +47,12 @@ class Validate:
         if call.kind != "tool":
             return await call_next(call)
         flight = self._flights.of(call)
-        checked = self._check_arguments(call, flight)
+        try:
+            checked = self._check_arguments(call, flight)
+        except InvalidArguments as exc:
+            if self._refused is not None:
+                self._refused(call, exc)
+            raise
         flight.call = checked
         outcome = await call_next(checked)
         result = outcome.result
