@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
 NPM_LOCK = ROOT / "tests/interop/package-lock.json"
 CHECKS = ["mypy>=2.4", "ruff>=0.17"]
-TESTS = ["hypothesis>=6.170", "pytest>=9.2", "pytest-asyncio>=1.5", "pytest-timeout>=2.4", "pytest-xdist>=3.8"]
+TESTS = ["hypothesis>=6.170", "pytest>=9.2", "pytest-asyncio>=1.5", "pytest-timeout>=2.4", "pytest-xdist>=3.8", "sqlglot>=27"]
 FUZZ = ["atheris>=3"]
 # mcp-server-sqlite does not start on the second major version of the SDK, so it shares the environment of the first.
 INTEROP = {

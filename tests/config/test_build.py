@@ -266,7 +266,7 @@ REFUSED = [
     ("[policy]\nask_from = 'x'\n", "policy.ask_from"),
     *((S + f"{key} = 1\n", f"servers.s.{key}") for key in ("auth", "sandbox", "boundaries", "egress", "ca_file", "scopes")),
     *((S + f"{key} = 1\n", f"servers.s.{key}") for key in ("labels", "scan", "rollout", "dry_run")),
-    *((S + f"tools.t = {{ {key} = 1 }}\n", f"servers.s.tools.t.{key}") for key in ("guards", "undo", "labels", "rollout", "dry_run")),
+    *((S + f"tools.t = {{ {key} = 1 }}\n", f"servers.s.tools.t.{key}") for key in ("undo", "labels", "rollout", "dry_run")),
 ]
 
 

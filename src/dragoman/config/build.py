@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, cast, get_args
 
 from ..wire.tier import DEFAULT_TIER, Tier, is_tier
-from . import checks
+from . import checks, guards
 from .limits import check_servers
 from .model import (
     AlertsConfig,
@@ -37,8 +37,8 @@ _WAITS: Final = ("timeout_s", "max_timeout_s", "connect_s", "idle_s", "heartbeat
 _SERVER: Final = (*_LAUNCH, *_WAITS, "breaker", "revision", "enabled", "default_tier", "trust", "limits", "tools")
 _SERVER_REFUSED: Final = ("auth", "sandbox", "boundaries", "egress", "ca_file", "scopes", "labels", "scan", "rollout", "dry_run")
 
-_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s", "result_bytes", "raise", "enabled")
-_TOOL_REFUSED: Final = ("guards", "undo", "labels", "rollout", "dry_run")
+_TOOL: Final = ("tier", "say", "timeout_s", "max_timeout_s", "idempotent", "stale_s", "result_bytes", "raise", "enabled", "guards")
+_TOOL_REFUSED: Final = ("undo", "labels", "rollout", "dry_run")
 _TOOL_INERT: Final = ("preview",)
 
 _LIMITS: Final = ("result_bytes", "frame_bytes", "tools", "concurrent", "queue", "queue_s")
@@ -239,6 +239,7 @@ def _tools(table: Table, warnings: list[str], frame_bytes: int) -> dict[str, Too
                 result_bytes=_result_bytes(entry, frame_bytes),
                 raises=raises(entry),
                 enabled=switched_on(entry, name),
+                guards=guards.guards(entry.table("guards", 'a table, as in { path = { argument = "path", roots = ["docs"] } }')),
             )
         elif is_tier(value):
             tools[name] = ToolConfig(tier=value)

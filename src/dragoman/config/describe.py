@@ -26,9 +26,9 @@ def describe_server(server: ServerConfig) -> dict[str, object]:
     """One server as plain values, the settings that are not set left out."""
     shown = msgspec.structs.asdict(mask_server(server))
     del shown["source"], shown["key"], shown["name"]
-    tools = {name: msgspec.structs.asdict(tool) for name, tool in server.tools.items()}
+    tools = {name: msgspec.to_builtins(tool) for name, tool in server.tools.items()}
     shown["tools"] = {
-        name: {key: value for key, value in tool.items() if value not in (None, ()) and (key, value) != ("enabled", False)}
+        name: {key: value for key, value in tool.items() if value not in (None, [], ()) and (key, value) != ("enabled", False)}
         for name, tool in tools.items()
     }
     present = {key: list(value) if isinstance(value, tuple) else value for key, value in shown.items() if value not in (None, {}, ())}

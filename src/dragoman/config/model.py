@@ -74,6 +74,14 @@ class RaiseConfig(msgspec.Struct, frozen=True):
     tier: Tier
 
 
+class GuardConfig(msgspec.Struct, frozen=True):
+    """A guard of one tool: its kind, the arguments it looks at, and its options as written, checked."""
+
+    kind: str
+    arguments: tuple[str, ...]
+    options: dict[str, object] = {}
+
+
 class ToolConfig(msgspec.Struct, frozen=True):
     """What a person said about a tool or a pattern of tools.
 
@@ -86,6 +94,7 @@ class ToolConfig(msgspec.Struct, frozen=True):
         result_bytes: Of one result of it; ``None``: as of the server.
         raises: Rules that raise the tier of a call by its arguments; ``raise`` in the file.
         enabled: A person switched this L3 tool on, by its name.
+        guards: What looks at its arguments beyond the schema; those of all rules that match count.
     """
 
     tier: Tier | None = None
@@ -97,6 +106,7 @@ class ToolConfig(msgspec.Struct, frozen=True):
     result_bytes: int | None = None
     raises: tuple[RaiseConfig, ...] = ()
     enabled: bool = False
+    guards: tuple[GuardConfig, ...] = ()
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import msgspec
 from ..errors import ConfigError
 from ..wire.tier import DEFAULT_TIER, Tier
 from . import checks
+from .guards import as_written
 from .load import FILE_NAME, find, parse, parse_toml, read_text
 from .model import BreakerConfig, Config, Limits, ServerConfig, ToolConfig
 from .paths import user_config_path
@@ -186,6 +187,8 @@ def server_table(server: ServerConfig) -> dict[str, object]:
         if "raises" in entry:
             del entry["raises"]
             entry["raise"] = [msgspec.structs.asdict(rule) for rule in tool.raises]
+        if tool.guards:
+            entry["guards"] = as_written(tool.guards)
         tools[name] = tool.tier if list(entry) == ["tier"] else entry
     table: dict[str, object] = {
         "command": list(server.command) if server.command is not None else None,

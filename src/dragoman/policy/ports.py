@@ -12,6 +12,7 @@ import msgspec
 
 from dragoman.errors import DragomanError
 from dragoman.policy.chain import Call, Kind, Outcome
+from dragoman.policy.guards.base import Guarded
 from dragoman.policy.questions import Decision, Question
 from dragoman.policy.raising import Raise, raised
 from dragoman.wire.listing import Tool
@@ -70,6 +71,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
         stale_s: How old an answer may be that stands in while the server is down; ``None``: none may.
         raises: Rules that raise the tier of a call by its arguments.
         max_bytes: Longest result of this tool; ``None``: as of its server.
+        guards: What looks at its arguments after the schema, in this order.
     """
 
     server: str
@@ -86,6 +88,7 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     stale_s: float | None = None
     max_bytes: int | None = None
     raises: tuple[Raise, ...] = ()
+    guards: tuple[Guarded, ...] = ()
 
     @property
     def full_name(self) -> str:

@@ -68,6 +68,7 @@ class _Server:
             idempotent=settings.idempotent,
             stale_s=settings.stale_s,
             max_bytes=settings.max_bytes,
+            guards=settings.guards,
         )
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from dragoman.policy.guards.base import Guarded
 from dragoman.policy.raising import Raise, one_up
 from dragoman.wire.tier import DEFAULT_TIER, TIERS, Tier
 
@@ -25,6 +26,7 @@ class ToolRule(NamedTuple):
     max_bytes: int | None = None
     raises: Sequence[Raise] = ()
     enabled: bool = False
+    guards: tuple[Guarded, ...] = ()
 
 
 class Settings(NamedTuple):
@@ -35,6 +37,7 @@ class Settings(NamedTuple):
     idempotent: bool = False
     stale_s: float | None = None
     max_bytes: int | None = None
+    guards: tuple[Guarded, ...] = ()
 
 
 class Ruling(NamedTuple):
@@ -119,6 +122,8 @@ class Rules:
             idempotent=next((rule.idempotent for rule in rules if rule.idempotent is not None), self.defaults.idempotent),
             stale_s=first((rule.stale_s for rule in rules), self.defaults.stale_s),
             max_bytes=next((rule.max_bytes for rule in rules if rule.max_bytes is not None), self.defaults.max_bytes),
+            # All of them, so that a more exact rule cannot take a guard away by accident.
+            guards=tuple(guarded for rule in rules for guarded in rule.guards),
         )
 
     def _matching(self, tool: str) -> list[tuple[str, ToolRule]]:

@@ -1,4 +1,4 @@
-"""Checks arguments against the tool's ``inputSchema`` on the way in, structured results against ``outputSchema`` on the way out.
+"""Checks arguments against the tool's ``inputSchema`` and its guards on the way in, results against ``outputSchema`` on the way out.
 
 A schema that cannot be used is set aside with a note, and the call goes through: the server checks its own arguments.
 """
@@ -16,6 +16,7 @@ from dragoman.policy.bounds import look
 from dragoman.policy.chain import Call, CallNext, Outcome
 from dragoman.policy.coerce import coerce
 from dragoman.policy.flights import Flight, Flights
+from dragoman.policy.guards import base as guards
 from dragoman.policy.ports import Redact, Resolved
 from dragoman.policy.problems import describe, pointer, unknown_names
 from dragoman.policy.schemas import Checker, Schemas, SetAside, Size, measure
@@ -49,6 +50,8 @@ class Validate:
         flight = self._flights.of(call)
         try:
             checked = self._check_arguments(call, flight)
+            if flight.found is not None and flight.found.guards:
+                checked = await self._guard(checked, flight, flight.found)
         except InvalidArguments as exc:
             if self._refused is not None:
                 self._refused(call, exc)
@@ -86,6 +89,17 @@ class Validate:
             flight.notes.extend(better[1])
             return msgspec.structs.replace(call, arguments=better[0])
         raise self._invalid(call, self._problems(arguments, checker, extras))
+
+    async def _guard(self, call: Call, flight: Flight, found: Resolved) -> Call:
+        """After the schema, so that a guard sees what can be sent; before anybody is asked, so that a person sees what will be."""
+        schema = call.definition.input_schema if call.definition is not None else True
+        checker = self._schemas.get(call.server, call.name, "in", schema)
+        named = frozenset[str]() if isinstance(checker, SetAside) else checker.names
+        arguments, problems, notes = await guards.run(found.guards, dict(call.arguments), call, named)
+        if problems:
+            raise self._invalid(call, problems)
+        flight.notes.extend(notes)
+        return msgspec.structs.replace(call, arguments=arguments) if notes else call
 
     def _problems(self, arguments: dict[str, Any], checker: Checker, extras: list[str]) -> list[Problem]:
         problems = unknown_names(extras, checker.names)
@@ -146,6 +160,7 @@ class Validate:
             if schema is not None:
                 checker = self._schemas.get(found.server, found.name, side, schema)
                 words.append(f"{what} not checked: {checker.reason}" if isinstance(checker, SetAside) else f"{what} checked")
+        words.extend(f"guard {guarded.describe()}" for guarded in found.guards)
         return ", ".join(words)
 
 

@@ -40,6 +40,7 @@ from dragoman.runtime.trace import Tap, logging_tap, wire_log
 from dragoman.service import alerts, trust
 from dragoman.service.context import Context
 from dragoman.service.credentials import Credentials
+from dragoman.service.guards import OwnGuards, check_own, made, with_own
 from dragoman.service.plumbing import Plumbing, keep_of
 from dragoman.service.restarts import Wishes
 from dragoman.service.voices import OnLog, Voice
@@ -71,6 +72,7 @@ class Host(runtime_host.Host):
         context: Context | None = None,
         tap_for: TapFor | None = None,
         layers: Mapping[str, Sequence[Layer]] | None = None,
+        guards: OwnGuards | None = None,
         on_alert: OnAlert | None = None,
         on_log: OnLog | None = None,
         **options: Any,
@@ -86,12 +88,13 @@ class Host(runtime_host.Host):
             context: Instead of ``path``, ``env`` and ``cwd``.
             tap_for: Makes a tap of the wire for each server.
             layers: Layers of the program's own, by the name of the layer that they stand right inside of, e.g. ``resolve``.
+            guards: More :class:`~dragoman.policy.guards.base.Guarded` arguments, by ``server.tool`` or ``server.pattern``.
             on_alert: Gets each :class:`~dragoman.Alert`, besides the log and the webhook of the file; may be ``async``.
             on_log: Gets each log message of each server as a :class:`~dragoman.LogMessage`; may be ``async``.
             options: Handlers for what servers ask: ``roots``, ``on_sampling``, ``on_elicitation``.
 
         Raises:
-            ConfigError: The file is missing or cannot be used; or ``layers`` names no layer.
+            ConfigError: The file is missing or cannot be used; or ``layers`` names no layer, or ``guards`` no server.
         """
         for place in layers or {}:
             if place not in _PLACES:  # a layer that is silently not there would be worse than none
@@ -99,6 +102,8 @@ class Host(runtime_host.Host):
         inspect.signature(Client).bind(None, **options)  # TypeError now, and not in the background when servers start
         context = context or Context(path, env=env, cwd=cwd, named_by="Host.from_config")
         config = context.config
+        own_guards = guards or {}
+        check_own(own_guards, config)
         book = alerts.book(context, on_alert)
         plumbing = Plumbing(
             context.store_path, context.scope, on_failure=alerts.audit_stopped(book, config.audit.on_failure), keep=keep_of(config.audit)
@@ -107,7 +112,7 @@ class Host(runtime_host.Host):
         async def specs_later() -> None:
             for server in config.servers.values():
                 held_back = await why_held_back(server, config, plumbing)
-                host._insert(spec_of(server, context, held_back=held_back, tap_for=tap_for, on_log=on_log))
+                host._insert(spec_of(server, context, held_back=held_back, tap_for=tap_for, on_log=on_log, guards=own_guards))
 
         host = cls._of(
             plumbing,
@@ -264,6 +269,7 @@ def spec_of(
     held_back: str | None = None,
     tap_for: TapFor | None = None,
     on_log: OnLog | None = None,
+    guards: OwnGuards | None = None,
     **client: Any,
 ) -> ServerSpec:
     """What a host needs to know about a configured server. Variables are resolved when it starts, not here.
@@ -313,7 +319,7 @@ def spec_of(
     return ServerSpec(
         name=server.name,
         make_client=make,
-        rules=rules_of(server),
+        rules=rules_of(server, guards),
         timeout_s=server.timeout_s,
         result_bytes=server.limits.result_bytes,
         max_tools=server.limits.tools,
@@ -329,8 +335,8 @@ def spec_of(
     )
 
 
-def rules_of(server: ServerConfig) -> Rules:
-    """The tiers of a configured server; a default that its file does not name is nobody's rule."""
+def rules_of(server: ServerConfig, guards: OwnGuards | None = None) -> Rules:
+    """The tiers and guards of a configured server, the program's own too; a default that its file does not name is nobody's rule."""
     tools = {
         key: ToolRule(
             tool.tier,
@@ -345,9 +351,11 @@ def rules_of(server: ServerConfig) -> Rules:
                 for place, one in enumerate(tool.raises)
             ],
             enabled=tool.enabled,
+            guards=made(server, key, tool.guards),
         )
         for key, tool in server.tools.items()
     }
+    tools = with_own(tools, server.name, guards or {})
     named = server.source is not None and (*server.key, "default_tier") in server.source.lines
     tier = server.default_tier if named or server.default_tier != DEFAULT_TIER else None
     usual = Settings(server.timeout_s or DEFAULT_TIMEOUT_S, server.max_timeout_s)
