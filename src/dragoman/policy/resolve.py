@@ -53,7 +53,7 @@ class Resolve:
             max_bytes=found.max_bytes,
         )
         flight.call, flight.found = resolved, found
-        _refuse_withheld(found)
+        refuse_withheld(found)
         return await call_next(resolved)
 
     def _refuse_what_is_no_text(self, call: Call) -> None:
@@ -88,7 +88,7 @@ class Resolve:
         if found.tier == "off":
             return f"refused: off by {found.rule}"
         try:
-            _refuse_withheld(found)
+            refuse_withheld(found)
         except (ToolChanged, NotAllowed) as exc:
             return f"refused: {exc}"
         more = f"; {len(found.raises)} rule{'s' if len(found.raises) > 1 else ''} may raise it by arguments" if found.raises else ""
@@ -105,7 +105,8 @@ def _deadline(call: Call, found: Resolved) -> tuple[float | None, float | None]:
     return usual_s, PATIENCE * usual_s if call.on_progress is not None else None
 
 
-def _refuse_withheld(found: Resolved) -> None:
+def refuse_withheld(found: Resolved) -> None:
+    """Raise for a tool that is held, or irreversible and not switched on."""
     shown = escape_inline(found.full_name)
     if found.held is not None:
         raise ToolChanged(

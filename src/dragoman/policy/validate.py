@@ -19,6 +19,7 @@ from dragoman.policy.flights import Flight, Flights
 from dragoman.policy.guards import base as guards
 from dragoman.policy.ports import Redact, Resolved
 from dragoman.policy.problems import describe, pointer, unknown_names
+from dragoman.policy.resolve import refuse_withheld
 from dragoman.policy.schemas import Checker, Schemas, SetAside, Size, measure
 from dragoman.wire.escape import escape_inline
 from dragoman.wire.results import ToolResult
@@ -56,6 +57,8 @@ class Validate:
             if self._refused is not None:
                 self._refused(call, exc)
             raise
+        if checked is not call and flight.found is not None and flight.found.raises:
+            checked = _raised(checked, flight, flight.found)
         flight.call = checked
         outcome = await call_next(checked)
         result = outcome.result
@@ -162,6 +165,17 @@ class Validate:
                 words.append(f"{what} not checked: {checker.reason}" if isinstance(checker, SetAside) else f"{what} checked")
         words.extend(f"guard {guarded.describe()}" for guarded in found.guards)
         return ", ".join(words)
+
+
+def _raised(call: Call, flight: Flight, found: Resolved) -> Call:
+    """What was repaired or rewritten may be what a rule raises the tier for: it counts as it is sent, not only as it was written."""
+    again = found.called_with(call.arguments)
+    if again.tier == call.tier:
+        return call
+    flight.found = again
+    flight.call = msgspec.structs.replace(call, tier=again.tier, rule=again.rule)
+    refuse_withheld(again)
+    return flight.call
 
 
 def _unchecked(call: Call, reason: str) -> NotAllowed:

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from dragoman.errors import InvalidArguments, Problem
+from dragoman.errors import ApprovalDenied, InvalidArguments, NotAllowed, Problem
 from dragoman.policy.approvers import CallbackApprover
 from dragoman.policy.chain import Call
 from dragoman.policy.guards.base import Guarded, run
 from dragoman.policy.guards.range import RangeGuard
 from dragoman.policy.guards.sql import SqlGuard
 from dragoman.policy.questions import Question
+from dragoman.policy.raising import Raise
 from dragoman.policy.rules import Rules, ToolRule
+from dragoman.wire.condition import parse_condition
 from tests.policy.guards.corpus import CALL
 from tests.policy.kit import Chain, tool
 
@@ -128,3 +130,16 @@ async def test_guards_of_every_matching_rule_count_and_explain_names_them() -> N
     assert isinstance((await chain.run("math.query", {"sql": "a", "n": 6})).error, InvalidArguments)
     assert (await chain.run("math.query", {"sql": "a", "n": 5})).ok
     assert chain.inside.calls[-1].arguments == {"sql": "A", "n": 5}
+
+
+async def test_a_value_that_a_guard_rewrote_raises_the_tier_as_it_is_sent() -> None:
+    """A rule on the text as written would be passed by writing it another way: a link, a capital, a space."""
+    guard = Guarded(SqlGuard("postgres", 10), "sql")
+    for tier, refusal in (("L2", ApprovalDenied), ("L3", NotAllowed)):
+        raises = [Raise(parse_condition('sql contains "limit 10"'), tier, "rule 1")]  # type: ignore[arg-type]  # one of two tiers
+        chain = Chain(tool("query", SCHEMA))
+        rules = Rules("math", {"query": ToolRule("L0", guards=(guard,), raises=raises)})
+        chain.registry.set_server("math", [tool("query", SCHEMA)], rules)
+        assert isinstance((await chain.run("math.query", {"sql": "SELECT 1"})).error, refusal)
+        assert chain.inside.calls == []
+        assert (await chain.run("math.query", {"sql": "SELECT 1 LIMIT 5"})).ok

@@ -42,6 +42,7 @@ def tree(tmp_path: Path) -> Path:
     for name, target in links.items():
         (root / name).symlink_to(target)
     (tmp_path / "alias").symlink_to("work")
+    (out / "back").symlink_to("../work")
     os.mkfifo(root / "pipe")
     return tmp_path
 

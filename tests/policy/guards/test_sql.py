@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from sqlglot import exp
 
 from dragoman.errors import Problem
 from dragoman.policy.guards.sql import SqlGuard
+from dragoman.policy.guards.sql_reading import Unreadable, write
 from tests.policy.guards.corpus import CALL, cases, refused
 
 
@@ -134,3 +136,10 @@ async def test_long_deep_and_wordy_statements_are_refused_before_they_cost_anyth
     for text in ("SELECT " + "NOT " * 3000 + "1", "SELECT 1" + " + 1" * 1900, "SELECT " + "- " * 3000 + "1"):
         await SqlGuard("postgres", 10).check(text, CALL)
     assert "as text" in (await SqlGuard("postgres").check(5, CALL)).message
+
+
+def test_what_would_read_differently_once_written_is_not_sent() -> None:
+    """The last line of defence: a name that was understood as one thing and is written as another."""
+    odd = exp.select(exp.Column(this=exp.Identifier(this="a -- b", quoted=False)))
+    with pytest.raises(Unreadable, match="more than one way"):
+        write(odd, "postgres")

@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 # It warns of what it takes for a command; here that is refused, and a log line per refusal would help nobody.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -43,8 +43,6 @@ def read(text: str, dialect: str, *, deepest: int, most_tokens: int) -> exp.Expr
             raise Unreadable(f"the statement is nested deeper than {deepest} levels; write it simpler")
         if token.token_type is TokenType.STRING and dialect in _PLAIN_STRINGS and ("\\'" in token.text or token.text.endswith("\\")):
             raise Unreadable("a backslash before a quote means different things to different servers; write the text without it")
-    if _has_loose_comment(text, tokens):
-        raise Unreadable("comments and hints are not allowed; send the statement without them")
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -74,13 +72,3 @@ def write(statement: exp.Expr, dialect: str) -> str:
     if again != text:
         raise Unreadable(f"this can be read in more than one way in {dialect} SQL; write it simpler")
     return text
-
-
-def _has_loose_comment(text: str, tokens: list[Token]) -> bool:
-    """Whether anything but space and semicolons lies between the tokens: comments that hang on no token."""
-    at = 0
-    for token in tokens:
-        if text[at : token.start].strip():
-            return True
-        at = token.end + 1
-    return bool(text[at:].strip())
