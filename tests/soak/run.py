@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -64,8 +65,9 @@ class Soak:
         self.seed = seed
         self.endings: Counter[str] = Counter()
         self.broken: list[str] = []
-        self.worked: dict[str, str] = {}  # id of a call of `work`: no, perhaps or yes
-        self.took: dict[bool, list[float]] = {True: [], False: []}
+        # On disk and in plain numbers: what the soak itself remembers must not look like a leak of what it watches.
+        self._worked = (folder / "worked").open("a+", encoding="ascii")
+        self.took: dict[bool, array[float]] = {True: array("f"), False: array("f")}
         self.calls = self.kills = 0
 
     def config(self) -> Path:
@@ -108,7 +110,7 @@ class Soak:
                     self.broken.append(f"call {call_id} of a healthy server failed: {outcome.error}")
             self.endings["ok" if outcome.ok else type(outcome.error).__name__] += 1
             if tool == "work":
-                self.worked[call_id] = ran
+                self.claim(call_id, ran)
             if not outcome.ok:
                 await asyncio.sleep(0.05)  # an agent thinks before it tries again
 
@@ -125,13 +127,20 @@ class Soak:
             except (OSError, ValueError):  # it is down already
                 continue
 
+    def claim(self, call_id: str, ran: str) -> None:
+        """Note what a call of `work` was said to have done: no, perhaps or yes."""
+        self._worked.write(f"{call_id} {ran}\n")
+
     def check_executions(self) -> None:
         """Nothing ran twice; what ended well ran; what never left did not."""
+        self._worked.seek(0)
+        worked = [line.split() for line in self._worked]
+        self._worked.close()
         ran: Counter[str] = Counter()
         for path in self.folder.glob("*.done"):
             ran.update(path.read_text().split())
         self.broken += [f"call {call_id} was executed {times} times" for call_id, times in ran.items() if times > 1]
-        for call_id, claimed in self.worked.items():
+        for call_id, claimed in worked:
             if claimed == "yes" and not ran[call_id]:
                 self.broken.append(f"call {call_id} ended well and was never executed")
             if claimed == "no" and ran[call_id]:
@@ -154,7 +163,7 @@ class Soak:
             await self.callers(host, sorted(self.healthy), share, max(5.0, seconds * 0.1))
             self.quiet = False
             alone = self.took[True]
-            self.took[True] = []
+            self.took[True] = array("f")
             await self.callers(host, self.names, callers, seconds * 0.3, self.chaos)
             middle = footprint()
             await self.callers(host, self.names, callers, seconds * 0.6, self.chaos)
@@ -182,7 +191,7 @@ class Soak:
         }
 
 
-def _p99(seconds: list[float]) -> float:
+def _p99(seconds: array[float]) -> float:
     return round(statistics.quantiles(seconds, n=100)[98] * 1000, 1) if len(seconds) > 1 else 0.0
 
 

@@ -43,7 +43,8 @@ def test_broken_promise_is_seen(tmp_path: Path, ran: list[str], claimed: dict[st
     """The soak itself."""
     soak = Soak(tmp_path, servers=2, healthy=1, seed=1)
     (tmp_path / "s00.done").write_text("\n".join(ran))
-    soak.worked = claimed
+    for call_id, ran_as in claimed.items():
+        soak.claim(call_id, ran_as)
     soak.check_executions()
     assert len(soak.broken) == 1
     assert word in soak.broken[0]
@@ -53,6 +54,7 @@ def test_kept_promises_are_no_complaint(tmp_path: Path) -> None:
     """A call whose answer was lost may have run, or not."""
     soak = Soak(tmp_path, servers=2, healthy=1, seed=1)
     (tmp_path / "s00.done").write_text("s00-1\ns00-2\n")
-    soak.worked = {"s00-1": "yes", "s00-2": "perhaps", "s00-3": "perhaps", "s00-4": "no"}
+    for call_id, ran_as in {"s00-1": "yes", "s00-2": "perhaps", "s00-3": "perhaps", "s00-4": "no"}.items():
+        soak.claim(call_id, ran_as)
     soak.check_executions()
     assert soak.broken == []
